@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class AriseSiteConfig(AppConfig):
+    name = "arise_site"

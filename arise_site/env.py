@@ -1,0 +1,67 @@
+"""What the environment (and a `.env` file beside manage.py) says, read once, typed and checked.
+
+Names and defaults are those that operators rely on; `docs/operations.md` lists them.
+"""
+
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+class Environment(BaseSettings):
+    """One field a variable; the field's name in capitals is the variable's name."""
+
+    model_config = SettingsConfigDict(
+        env_file=CHECKOUT / ".env", env_ignore_empty=True, extra="ignore", case_sensitive=False
+    )
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8000, ge=1, le=65535)
+    django_secret_key: str = ""
+    django_debug: bool = False
+    time_zone: str = "UTC"
+    database_url: str = ""
+    redis_url: str = ""
+
+    arise_home: Path = CHECKOUT / "var"
+    arise_allowed_hosts: str = ""
+    arise_admin_username: str = "admin"
+    arise_admin_password: str = ""
+
+    openai_api_key: str = ""
+    openai_base_url: str = ""
+    arise_demo_model_url: str = ""
+    arise_chat_model: str = ""
+    arise_model_timeout_seconds: float = Field(default=60, gt=0)
+    arise_model_retries: int = Field(default=3, ge=0, le=10)
+
+    arise_debounce_seconds: float = Field(default=1.5, ge=0)
+    arise_debounce_max_seconds: float = Field(default=5, ge=0)
+    arise_ambient_seconds: float = Field(default=5, ge=0)
+    arise_stale_seconds: float = Field(default=30, ge=0)
+    arise_send_pace: float = Field(default=0.05, ge=0)
+    arise_send_pace_max_seconds: float = Field(default=8, ge=0)
+    arise_draft_seconds: float = Field(default=2, ge=0)
+    arise_max_sends_per_turn: int = Field(default=5, ge=1)
+    arise_max_steps: int = Field(default=8, ge=1)
+    arise_send_timeout_seconds: float = Field(default=20, gt=0)
+    arise_settle_seconds: float = Field(default=20, ge=0)
+    arise_lease_seconds: float = Field(default=20, gt=0)
+    arise_worker_concurrency: int = Field(default=64, ge=1)
+    arise_log_level: str = "INFO"
+
+
+def read() -> Environment:
+    """Read the environment; a wrong value raises ImproperlyConfigured with one line for each."""
+    try:
+        return Environment()
+    except ValidationError as error:
+        lines = [
+            f"{'.'.join(str(part) for part in fault['loc']).upper()}: {fault['msg']}"
+            for fault in error.errors()
+        ]
+        raise ImproperlyConfigured("; ".join(lines)) from None

@@ -1,0 +1,192 @@
+"""Django settings of every process, from the environment alone (see env.py)."""
+
+import socket
+from typing import Any
+
+import dj_database_url
+import psutil
+from django.utils.translation import gettext_lazy as _
+
+from arise_site import env, keys
+from arise_site.embedded import locations
+
+ENV = env.read()
+BASE_DIR = env.CHECKOUT
+ARISE_HOME = ENV.arise_home.expanduser().resolve()
+
+DEBUG = ENV.django_debug
+SECRET_KEY = ENV.django_secret_key or keys.kept_secret(ARISE_HOME / "secret_key")
+
+
+def allowed_hosts() -> list[str]:
+    """Names under which console and gateway answer; with another HOST every address of the machine."""
+    if ENV.arise_allowed_hosts:
+        return [name.strip() for name in ENV.arise_allowed_hosts.split(",") if name.strip()]
+    names = ["localhost", "127.0.0.1", "[::1]"]
+    if ENV.host in {"127.0.0.1", "localhost", "::1"}:
+        return names
+    names.append(socket.gethostname())
+    for addresses in psutil.net_if_addrs().values():
+        for address in addresses:
+            if address.family == socket.AF_INET:
+                names.append(address.address)
+            elif address.family == socket.AF_INET6:
+                names.append(f"[{address.address.split('%')[0]}]")
+    return names
+
+
+ALLOWED_HOSTS = allowed_hosts()
+
+INSTALLED_APPS = [
+    "daphne",
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "core",
+    "stickers",
+    "skills",
+    "botgateway",
+    "arise_site",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "arise_site.urls"
+ASGI_APPLICATION = "arise_site.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+EMBEDDED_DATABASE = not ENV.database_url
+EMBEDDED_BROKER = not ENV.redis_url
+DATABASE_URL = ENV.database_url or locations.database_url(ARISE_HOME)
+REDIS_URL = ENV.redis_url or locations.redis_url(ARISE_HOME)
+
+_database: dict[str, Any] = dict(dj_database_url.parse(DATABASE_URL, conn_health_checks=True))
+# A pool in each process: a thread gives its connection back (connection.close()) before it waits on
+# a model or a socket, and takes one again for some 20 µs; connections stay few whatever waits.
+_database["OPTIONS"] = {
+    **_database.get("OPTIONS", {}),
+    "pool": {"min_size": 0, "max_size": 20, "timeout": 10},
+    "application_name": "arise",
+}
+DATABASES = {"default": _database}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+SESSION_COOKIE_NAME = "arise_session"
+CSRF_COOKIE_NAME = "arise_csrf"
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+LOGIN_URL = "admin:login"
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = ENV.time_zone
+USE_TZ = True
+
+STATIC_URL = "static/"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+MEDIA_ROOT = ARISE_HOME / "media"
+
+# Celery only carries hints ("look at chat 7"): what it loses, the sweep finds again in Postgres.
+CELERY_BROKER_URL = locations.celery_broker_url(REDIS_URL)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 5}
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_STORE_EAGER_RESULT = False
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_WORKER_POOL = "threads"
+CELERY_WORKER_CONCURRENCY = ENV.arise_worker_concurrency
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_REDIRECT_STDOUTS = False
+CELERY_BEAT_SCHEDULE_FILENAME = str(ARISE_HOME / "celerybeat-schedule")
+CELERY_BEAT_SCHEDULE = {"prune": {"task": "core.tasks.prune", "schedule": 3600}}
+CELERY_TIMEZONE = TIME_ZONE
+
+# What arise itself is told; env.py has the defaults, docs/operations.md the meaning.
+ARISE_DEMO_MODEL = not (ENV.openai_api_key or ENV.openai_base_url)
+ARISE_MODEL_BASE_URL = ENV.arise_demo_model_url if ARISE_DEMO_MODEL else ENV.openai_base_url
+ARISE_MODEL_API_KEY = ENV.openai_api_key or "none"
+ARISE_CHAT_MODEL = "arise-demo" if ARISE_DEMO_MODEL else ENV.arise_chat_model or "gpt-4o-mini"
+ARISE_MODEL_TIMEOUT_SECONDS = ENV.arise_model_timeout_seconds
+ARISE_MODEL_RETRIES = ENV.arise_model_retries
+ARISE_DEBOUNCE_SECONDS = ENV.arise_debounce_seconds
+ARISE_DEBOUNCE_MAX_SECONDS = ENV.arise_debounce_max_seconds
+ARISE_AMBIENT_SECONDS = ENV.arise_ambient_seconds
+ARISE_STALE_SECONDS = ENV.arise_stale_seconds
+ARISE_SEND_PACE = ENV.arise_send_pace
+ARISE_SEND_PACE_MAX_SECONDS = ENV.arise_send_pace_max_seconds
+ARISE_DRAFT_SECONDS = ENV.arise_draft_seconds
+ARISE_MAX_SENDS_PER_TURN = ENV.arise_max_sends_per_turn
+ARISE_MAX_STEPS = ENV.arise_max_steps
+ARISE_SEND_TIMEOUT_SECONDS = ENV.arise_send_timeout_seconds
+ARISE_SETTLE_SECONDS = ENV.arise_settle_seconds
+ARISE_LEASE_SECONDS = ENV.arise_lease_seconds
+ARISE_ADMIN_USERNAME = ENV.arise_admin_username
+ARISE_ADMIN_PASSWORD = ENV.arise_admin_password
+ARISE_HOST = ENV.host
+ARISE_PORT = ENV.port
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": ENV.arise_log_level},
+    "loggers": {
+        "httpx2": {"level": "WARNING"},
+        "daphne.http_protocol": {"level": "WARNING"},
+        "django.channels.server": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
+    },
+}
+
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": "arise",
+    "SITE_HEADER": "arise",
+    "SITE_SUBHEADER": _("Operations console"),
+    "SITE_SYMBOL": "forum",
+    "SHOW_HISTORY": True,
+    "SHOW_VIEW_ON_SITE": False,
+    "DASHBOARD_CALLBACK": "arise_site.dashboard.overview",
+}

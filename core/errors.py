@@ -1,0 +1,27 @@
+"""Failures that the code tells apart."""
+
+
+class LeaseLost(Exception):
+    """Another worker holds the chat now: nothing of this one may be committed."""
+
+
+class ModelFailure(Exception):
+    """A model call that gave no answer, after its retries.
+
+    `code` is short and stable (`rate_limited`, `timeout`, `unreachable`, `server_error`,
+    `refused`, `bad_answer`); `detail` is what the endpoint said, for the operator.
+    """
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+        self.detail = detail
+
+
+class ToolRefusal(Exception):
+    """A tool call that is refused: the model is told the code and the sentence, nothing is done."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message

@@ -1,0 +1,23 @@
+"""What is kept: bots and chats, what came in, turns and their steps, what goes out."""
+
+from core.models.bots import Bot
+from core.models.chats import CapabilitySetting, Chat, Member
+from core.models.inbound import Decision, InboundItem, InboundKey
+from core.models.outbox import OutboxEntry, SentMessage
+from core.models.turns import ModelCallCount, ToolCall, Turn, TurnStep
+
+__all__ = [
+    "Bot",
+    "CapabilitySetting",
+    "Chat",
+    "Decision",
+    "InboundItem",
+    "InboundKey",
+    "Member",
+    "ModelCallCount",
+    "OutboxEntry",
+    "SentMessage",
+    "ToolCall",
+    "Turn",
+    "TurnStep",
+]

@@ -1,0 +1,58 @@
+"""Bots: accounts on the platform."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Bot(models.Model):
+    """One account on the platform, with its token, persona and model."""
+
+    self_id = models.CharField(
+        _("account"),
+        max_length=64,
+        unique=True,
+        help_text=_("The account's id on the platform (its QQ number)."),
+    )
+    name = models.CharField(
+        _("name"), max_length=100, blank=True, help_text=_("How people call the bot.")
+    )
+    enabled = models.BooleanField(
+        _("enabled"),
+        default=True,
+        help_text=_("Off: its connection is refused and it neither reads nor speaks."),
+    )
+    persona = models.TextField(
+        _("persona"),
+        blank=True,
+        help_text=_("Who the bot is and how it talks; the model reads it before each turn."),
+    )
+    chat_model = models.CharField(
+        _("chat model"),
+        max_length=200,
+        blank=True,
+        help_text=_("Model name at the endpoint; empty: ARISE_CHAT_MODEL."),
+    )
+    new_group_chats_enabled = models.BooleanField(
+        _("new groups are enabled"), default=True, help_text=_("What a new group starts as.")
+    )
+    new_private_chats_enabled = models.BooleanField(
+        _("new private chats are enabled"),
+        default=True,
+        help_text=_("What a new private chat starts as."),
+    )
+    token_hash = models.CharField(
+        _("token hash"),
+        max_length=64,
+        blank=True,
+        editable=False,
+        help_text=_("SHA-256 of the access token in hex; the token itself is shown once only."),
+    )
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("bot")
+        verbose_name_plural = _("bots")
+        ordering = ("self_id",)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.self_id})" if self.name else self.self_id

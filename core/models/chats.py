@@ -1,0 +1,183 @@
+"""Chats of a bot, the people seen in them, and what operators set for them."""
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from core.models.bots import Bot
+
+
+class Chat(models.Model):
+    """One group or private conversation of one bot: the unit of consent, budget and memory.
+
+    The row also carries the chat's turn state: when gathered items are to be judged
+    (`turn_due_at`), who addressed the bot since (`addressed_at`, `addressed_by`), and the lease
+    under which one worker runs a turn (`lease_token` only rises; a worker whose token is no longer
+    the row's commits nothing).
+    """
+
+    class Kind(models.TextChoices):
+        GROUP = "group", _("group")
+        PRIVATE = "private", _("private chat")
+
+    bot = models.ForeignKey(Bot, models.CASCADE, related_name="chats", verbose_name=_("bot"))
+    kind = models.CharField(_("kind"), max_length=10, choices=Kind.choices)
+    external_id = models.CharField(
+        _("platform id"), max_length=128, help_text=_("The group's or the person's id.")
+    )
+    external_id_is_number = models.BooleanField(
+        default=True,
+        editable=False,
+        help_text=_("Whether the id came as a JSON number, so that it goes out as one."),
+    )
+    title = models.CharField(
+        _("title"), max_length=200, blank=True, help_text=_("The group's title, a person's name.")
+    )
+    address = models.JSONField(
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text=_("What the gateway needs besides the id to answer here; core never reads it."),
+    )
+    enabled = models.BooleanField(
+        _("enabled"),
+        default=True,
+        help_text=_("Off: nothing said here is stored, and the bot does not speak."),
+    )
+    sticker_learning = models.BooleanField(
+        _("sticker learning"),
+        default=False,
+        help_text=_("Whether the bot may learn what this chat's stickers mean."),
+    )
+    patience_seconds = models.PositiveIntegerField(
+        _("patience (seconds)"),
+        default=600,
+        validators=[MinValueValidator(1)],
+        help_text=_("An answer that could not leave for longer than this is not sent any more."),
+    )
+    daily_model_calls = models.PositiveIntegerField(
+        _("model calls a day"),
+        default=500,
+        help_text=_("At most this many model calls a day for this chat; 0: none."),
+    )
+    messages = models.PositiveBigIntegerField(
+        _("items"), default=0, editable=False, help_text=_("Items stored so far.")
+    )
+    last_message_at = models.DateTimeField(_("last item"), null=True, editable=False)
+
+    turn_due_at = models.DateTimeField(
+        _("due"),
+        null=True,
+        editable=False,
+        help_text=_("When what was gathered is to be judged; empty: nothing is gathered."),
+    )
+    addressed_at = models.DateTimeField(
+        null=True,
+        editable=False,
+        help_text=_("When the first item that addresses the bot and is not yet judged came in."),
+    )
+    addressed_by = ArrayField(
+        models.CharField(max_length=64),
+        default=list,
+        editable=False,
+        help_text=_("Who addressed the bot since; their further words extend the wait."),
+    )
+    judged_item_id = models.BigIntegerField(
+        default=0, editable=False, help_text=_("The last item that a decision covers.")
+    )
+    hinted_at = models.DateTimeField(
+        null=True, editable=False, help_text=_("When workers were last told that this chat is due.")
+    )
+    lease_token = models.BigIntegerField(default=0, editable=False)
+    lease_until = models.DateTimeField(_("turn runs until"), null=True, editable=False)
+    lease_owner = models.CharField(max_length=200, blank=True, editable=False)
+    next_handle = models.BigIntegerField(
+        default=1, editable=False, help_text=_("The number of the bot's next message here.")
+    )
+    created_at = models.DateTimeField(_("first seen"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("chat")
+        verbose_name_plural = _("chats")
+        ordering = ("-last_message_at", "id")
+        constraints = [
+            models.UniqueConstraint(
+                fields=("bot", "kind", "external_id"), name="chat_once_per_bot"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=("turn_due_at",),
+                name="chat_due",
+                condition=models.Q(turn_due_at__isnull=False),
+            ),
+            models.Index(fields=("-last_message_at",), name="chat_recent"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.key})" if self.title else self.key
+
+    @property
+    def key(self) -> str:
+        """The chat as commands name it: `group:20001` or `private:10001`."""
+        return f"{self.kind}:{self.external_id}"
+
+
+class Member(models.Model):
+    """Somebody seen in a chat."""
+
+    chat = models.ForeignKey(Chat, models.CASCADE, related_name="members", verbose_name=_("chat"))
+    user_id = models.CharField(_("account"), max_length=128)
+    name = models.CharField(_("name"), max_length=200, blank=True)
+    role = models.CharField(
+        _("role"), max_length=20, blank=True, help_text=_("owner, admin or member, as last told.")
+    )
+    last_seen_at = models.DateTimeField(_("last seen"))
+
+    class Meta:
+        verbose_name = _("member")
+        verbose_name_plural = _("members")
+        constraints = [
+            models.UniqueConstraint(fields=("chat", "user_id"), name="member_once_per_chat"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.user_id})"
+
+
+class CapabilitySetting(models.Model):
+    """What an operator says of a capability or a tag in one chat; no row: inherit."""
+
+    class Target(models.TextChoices):
+        CAPABILITY = "cap", _("capability")
+        TAG = "tag", _("tag")
+
+    chat = models.ForeignKey(
+        Chat, models.CASCADE, related_name="capability_settings", verbose_name=_("chat")
+    )
+    target = models.CharField(_("of"), max_length=3, choices=Target.choices)
+    name = models.CharField(_("name"), max_length=40)
+    allowed = models.BooleanField(_("on"))
+    set_at = models.DateTimeField(_("set"), auto_now=True)
+    set_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        verbose_name=_("set by"),
+        help_text=_("Empty: set by a command."),
+    )
+
+    class Meta:
+        verbose_name = _("capability setting")
+        verbose_name_plural = _("capability settings")
+        constraints = [
+            models.UniqueConstraint(
+                fields=("chat", "target", "name"), name="capability_setting_once_per_chat"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.target}.{self.name} = {'on' if self.allowed else 'off'}"

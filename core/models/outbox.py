@@ -1,0 +1,161 @@
+"""The Outbox (what is to be done on the platform) and the Sent Log (the bot's own messages)."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from core.models.bots import Bot
+from core.models.chats import Chat
+from core.models.turns import Turn
+
+
+class SentMessage(models.Model):
+    """One message of the bot's own, from the moment it is written: the Sent Log.
+
+    Its send-state is that of its current Outbox entry; its versions are its entries.
+    """
+
+    class Kind(models.TextChoices):
+        TEXT = "text", _("text")
+        STICKER = "sticker", _("sticker")
+        VOICE = "voice", _("voice")
+        FILE = "file", _("file")
+
+    chat = models.ForeignKey(
+        Chat, models.CASCADE, related_name="sent_messages", verbose_name=_("chat")
+    )
+    turn = models.ForeignKey(
+        Turn,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="sent_messages",
+        verbose_name=_("turn"),
+    )
+    handle = models.CharField(
+        _("handle"), max_length=20, help_text=_("The model's name for it, unique in its chat.")
+    )
+    kind = models.CharField(_("kind"), max_length=10, choices=Kind.choices, default=Kind.TEXT)
+    content = models.TextField(_("content"), help_text=_("As the model wrote it."))
+    entry = models.OneToOneField(
+        "core.OutboxEntry",
+        models.RESTRICT,
+        null=True,
+        related_name="current_of",
+        verbose_name=_("current entry"),
+    )
+    edits = models.PositiveIntegerField(_("edits"), default=0)
+    created_at = models.DateTimeField(_("written"))
+
+    class Meta:
+        verbose_name = _("sent message")
+        verbose_name_plural = _("Sent Log")
+        ordering = ("-id",)
+        constraints = [
+            models.UniqueConstraint(fields=("chat", "handle"), name="handle_once_per_chat"),
+        ]
+        indexes = [models.Index(fields=("chat", "-id"), name="sent_message_chat")]
+
+    def __str__(self) -> str:
+        return f"{self.handle}: {self.content[:40]}"
+
+
+class OutboxEntry(models.Model):
+    """One action on the platform; the only place of send-state. It moves forward only, each move a
+    compare-and-set (core.outbox)."""
+
+    class Action(models.TextChoices):
+        SEND = "send", _("send")
+
+    class State(models.TextChoices):
+        PENDING = "pending", _("pending")
+        SENDING = "sending", _("sending")
+        SENT = "sent", _("sent")
+        UNKNOWN = "unknown", _("unknown")
+        FAILED = "failed", _("failed")
+        DISCARDED = "discarded", _("discarded")
+        RECALLED = "recalled", _("recalled")
+
+    bot = models.ForeignKey(Bot, models.CASCADE, related_name="outbox", verbose_name=_("bot"))
+    chat = models.ForeignKey(Chat, models.CASCADE, related_name="outbox", verbose_name=_("chat"))
+    message = models.ForeignKey(
+        SentMessage,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="entries",
+        verbose_name=_("message"),
+    )
+    turn = models.ForeignKey(
+        Turn,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="outbox",
+        verbose_name=_("turn"),
+    )
+    step_index = models.PositiveIntegerField(_("step"), default=0)
+    call_index = models.PositiveIntegerField(_("tool call"), default=0)
+    action = models.CharField(_("action"), max_length=10, choices=Action.choices)
+    parts = models.JSONField(
+        _("parts"),
+        default=list,
+        help_text=_("What goes out, in order, as core.messages describes it."),
+    )
+    state = models.CharField(
+        _("state"), max_length=10, choices=State.choices, default=State.PENDING
+    )
+    reason = models.CharField(
+        _("reason"), max_length=40, blank=True, help_text=_("Why it ended as it did.")
+    )
+    error = models.TextField(
+        _("error in words"), blank=True, help_text=_("What the platform said.")
+    )
+    held = models.CharField(
+        _("held"), max_length=40, blank=True, help_text=_("Why it waits although it is due.")
+    )
+    due_at = models.DateTimeField(_("due"), help_text=_("When its typing time is over."))
+    draft_until = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text=_(
+            "Held until then, or until its turn's next step, so the model may think again."
+        ),
+    )
+    expires_at = models.DateTimeField(
+        _("expires"), help_text=_("Not sent any more after this: the chat's patience is over.")
+    )
+    connection_number = models.BigIntegerField(
+        null=True,
+        blank=True,
+        help_text=_("The connection of the bot that claimed it; numbers only rise."),
+    )
+    platform_message_id = models.CharField(_("message id"), max_length=128, blank=True)
+    platform_message_id_is_number = models.BooleanField(default=True, editable=False)
+    created_at = models.DateTimeField(_("written"))
+    sending_at = models.DateTimeField(_("claimed"), null=True, blank=True)
+    settled_at = models.DateTimeField(
+        _("settled"), null=True, blank=True, help_text=_("When it left pending and sending.")
+    )
+
+    class Meta:
+        verbose_name = _("Outbox entry")
+        verbose_name_plural = _("Outbox")
+        ordering = ("-id",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=("turn", "step_index", "call_index", "action"),
+                name="entry_once_per_tool_call",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=("bot", "chat", "id"),
+                name="outbox_open",
+                condition=models.Q(state__in=("pending", "sending", "unknown")),
+            ),
+            models.Index(fields=("chat", "-id"), name="outbox_chat"),
+            models.Index(fields=("chat", "platform_message_id"), name="outbox_message_id"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} #{self.pk} {self.state}"
