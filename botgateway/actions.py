@@ -1,0 +1,186 @@
+"""Calls to an implementation and the reading of its answers.
+
+Messages go out as arrays only, and what was written is always the data of a text segment: array
+text is literal in every implementation, a CQ string would be parsed.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from botgateway import fields
+from botgateway.fields import WireId
+
+SendState = Literal["sent", "failed", "unknown"]
+
+
+class UnsendablePart(ValueError):
+    """A stored part that no segment stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One API call, to be sent under an echo that is unique in the process."""
+
+    action: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def frame(self, echo: str) -> str:
+        """The frame as JSON text. The echo is a string: go-cqhttp rounds numbers above 2^53."""
+        call = {"action": self.action, "params": self.params, "echo": echo}
+        return json.dumps(call, ensure_ascii=False, separators=(",", ":"))
+
+
+def send_group_msg(group_id: int | str, parts: Iterable[Mapping[str, Any]]) -> Call:
+    """Says stored parts (`{"type", "data"}`) in a group; raises UnsendablePart."""
+    return Call("send_group_msg", {"group_id": group_id, "message": to_segments(parts)})
+
+
+def send_private_msg(
+    user_id: int | str, parts: Iterable[Mapping[str, Any]], group_id: int | str | None = None
+) -> Call:
+    """Says stored parts to a person, in a temporary session through `group_id` where given."""
+    params: dict[str, Any] = {"user_id": user_id}
+    if group_id is not None:
+        params["group_id"] = group_id
+    return Call("send_private_msg", {**params, "message": to_segments(parts)})
+
+
+def send_message(
+    kind: str,
+    chat_id: int | str,
+    parts: Iterable[Mapping[str, Any]],
+    address: Mapping[str, Any] | None = None,
+) -> Call:
+    """Says stored parts in a chat of kind `group` or `private`, by what ingest kept as its address."""
+    if kind == "group":
+        return send_group_msg(chat_id, parts)
+    return send_private_msg(chat_id, parts, (address or {}).get("group_id"))
+
+
+def get_login_info() -> Call:
+    """Who is logged in: answers `{user_id, nickname}`."""
+    return Call("get_login_info")
+
+
+def get_version_info() -> Call:
+    """Which implementation this is: answers `{app_name, app_version, …}`."""
+    return Call("get_version_info")
+
+
+def get_status() -> Call:
+    """Whether the account is online: answers `{online, good, …}`."""
+    return Call("get_status")
+
+
+def to_segments(parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Stored parts as segments, one each, a quote first as implementations want it."""
+    made = [_segment(str(part.get("type")), fields.mapping(part.get("data"))) for part in parts]
+    return sorted(made, key=lambda segment: segment["type"] != "reply")
+
+
+def _segment(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    match kind:
+        case "text":
+            return _made("text", text=fields.clean_text(str(data.get("text", ""))))
+        case "mention":
+            return _made("at", qq=str(data["id"]))
+        case "face" | "reply":
+            return _made(kind, id=str(data["id"]))
+        case "sticker" if data.get("emoji_id"):
+            kept = ("emoji_id", "emoji_package_id", "key", "summary")
+            return _made("mface", **{name: data[name] for name in kept if name in data})
+        case "image" | "sticker" if data.get("file") or data.get("url"):
+            # NapCat reads sub_type alone (NapCat issue 872), LLOneBot and Lagrange subType.
+            sub_type = 1 if kind == "sticker" else 0
+            source = data.get("url") or data.get("file")
+            return _made("image", file=source, sub_type=sub_type, subType=sub_type)
+    raise UnsendablePart(kind)
+
+
+def _made(kind: str, **data: Any) -> dict[str, Any]:
+    return {"type": kind, "data": data}
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer to a call.
+
+    `echo` is None where the frame had none of ours (ours are strings). `message` is what the
+    implementation says of a failure, "" of a success.
+    """
+
+    echo: str | None
+    ok: bool
+    retcode: int | None
+    data: Any = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SendOutcome:
+    """What an answer to a send tells; `reason` is the implementation's own words."""
+
+    state: SendState
+    message_id: WireId | None = None
+    reason: str = ""
+
+
+def read_response(frame: Mapping[str, Any]) -> Response:
+    """The response that a cleaned frame is.
+
+    Success is retcode 0 with status ok or async, or retcode 1 with async: Lagrange's send_like
+    fails with retcode 0 and the reason as its status.
+    """
+    echo, status = frame.get("echo"), frame.get("status")
+    retcode = fields.integer(frame.get("retcode"))
+    ok = (retcode == 0 and status in ("ok", "async")) or (retcode == 1 and status == "async")
+    return Response(
+        echo=echo if isinstance(echo, str) and echo else None,
+        ok=ok,
+        retcode=retcode,
+        data=frame.get("data"),
+        message="" if ok else _failure_text(frame),
+    )
+
+
+def _failure_text(frame: Mapping[str, Any]) -> str:
+    error = frame.get("error")
+    said = [frame.get(key) for key in ("message", "wording", "msg")]
+    said += [fields.mapping(error).get("message"), error, frame.get("status")]
+    return next((text[:2000] for text in said if isinstance(text, str) and text), "")
+
+
+_CATCH_ALL_RETCODES = {None, -1, 0, 1, 100, 200, 1200, 1500}
+"""Codes under which an implementation reports whatever was thrown, time-outs after the message left
+included: NapCat and LLOneBot 1200 (200 before), go-cqhttp 100, Lagrange 200, onebots -1 and 1500."""
+
+_TIMEOUT = re.compile(r"time[ -]?d?[ -]?out|超时", re.IGNORECASE)
+
+_REFUSALS = re.compile(
+    r"禁言|muted|shut ?up|\"result\": ?(?:110|120)\b"  # muted 120, put out of the group 110 (mirai 168)
+    r"|(?:添加|加).{0,6}好友|(?:不是|非|没有).{0,6}好友|not (?:a |your )?friend"
+    r"|不在.{0,4}群|移出.{0,4}群|退出.{0,4}群|not in (?:the |this )?group|不存在|does not exist"
+    r"|未知的消息类型|消息体无法解析|Get Uid Error|不支持"
+    r"|参数|required property|not implemented|unknown action|invalid param",
+    re.IGNORECASE,
+)
+"""Words of a refusal before anything left: muted, not a friend, not in the group, bad parameters."""
+
+
+def send_outcome(response: Response) -> SendOutcome:
+    """What became of a send: `unknown` unless the answer proves that it left, or that it did not.
+
+    NapCat's time-outs "always actually went out" (NapCat issues 932, 1772), go-cqhttp's retcode 100
+    may have been delivered (go-cqhttp issue 382), and so may whatever text nobody listed.
+    """
+    if response.ok:
+        message_id = fields.mapping(response.data).get("message_id")
+        return SendOutcome("sent", fields.message_identifier(message_id))
+    reason = response.message or f"retcode {response.retcode}"
+    if response.retcode not in _CATCH_ALL_RETCODES:
+        return SendOutcome("failed", reason=reason)
+    refused = _REFUSALS.search(reason) and not _TIMEOUT.search(reason)
+    return SendOutcome("failed" if refused else "unknown", reason=reason)
