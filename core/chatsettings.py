@@ -1,0 +1,125 @@
+"""What an operator sets for a chat, as `KEY=VALUE`: parsed whole, then applied whole or not at all."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from core.capabilities import CAPABILITIES, TAGS
+from core.models import CapabilitySetting, Chat
+
+SWITCHES = ("enabled", "sticker_learning")
+NUMBERS = {
+    "patience_seconds": Chat.patience_seconds.field,
+    "daily_model_calls": Chat.daily_model_calls.field,
+}
+NAMES: Mapping[str, tuple[str, ...]] = {
+    CapabilitySetting.Target.CAPABILITY.value: CAPABILITIES,
+    CapabilitySetting.Target.TAG.value: TAGS,
+}
+_STATES: Mapping[str, bool | None] = {"on": True, "off": False, "inherit": None}
+_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
+
+
+class BadSetting(ValueError):
+    """A pair that can't be applied; the text is a sentence for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to be set: fields of the chat, and (target, name) to on, off or None for inherit."""
+
+    fields: Mapping[str, bool | int]
+    capabilities: Mapping[tuple[str, str], bool | None]
+
+
+def parse(pairs: Iterable[str]) -> Change:
+    """Read pairs; the first wrong one raises BadSetting."""
+    fields: dict[str, bool | int] = {}
+    capabilities: dict[tuple[str, str], bool | None] = {}
+    seen: set[str] = set()
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise BadSetting(_("%(pair)r is not KEY=VALUE.") % {"pair": pair})
+        if key in seen:
+            raise BadSetting(_("%(key)s is given twice.") % {"key": key})
+        seen.add(key)
+        if key in SWITCHES:
+            fields[key] = _switch(key, value)
+        elif key in NUMBERS:
+            fields[key] = _number(key, value)
+        else:
+            capabilities[_target(key)] = _state(key, value)
+    return Change(fields, capabilities)
+
+
+def apply(chat: Chat, change: Change, *, by: AbstractBaseUser | None = None) -> None:
+    """Set all of it in one transaction; a chat that is not stored yet is stored.
+
+    Rows go through `save()` and `delete()` one by one, never through `update()`, so that whatever
+    keeps an audit of models sees each flip.
+    """
+    with transaction.atomic():
+        for name, value in change.fields.items():
+            setattr(chat, name, value)
+        if chat._state.adding:
+            chat.save()
+        elif change.fields:
+            chat.save(update_fields=list(change.fields))
+        for (target, name), allowed in change.capabilities.items():
+            _set_capability(chat, target, name, allowed=allowed, by=by)
+
+
+def _set_capability(
+    chat: Chat, target: str, name: str, *, allowed: bool | None, by: AbstractBaseUser | None
+) -> None:
+    row = CapabilitySetting.objects.filter(chat=chat, target=target, name=name).first()
+    if allowed is None:
+        if row is not None:
+            row.delete()
+        return
+    row = row or CapabilitySetting(chat=chat, target=target, name=name)
+    row.allowed = allowed
+    row.set_by_id = by.pk if by else None
+    row.save()
+
+
+def _target(key: str) -> tuple[str, str]:
+    target, dot, name = key.partition(".")
+    if not dot or name not in NAMES.get(target, ()):
+        raise BadSetting(_("There is no setting %(key)r.") % {"key": key})
+    return target, name
+
+
+def _state(key: str, value: str) -> bool | None:
+    if value not in _STATES:
+        raise BadSetting(
+            _("%(key)s is on, off or inherit, not %(value)r.") % {"key": key, "value": value}
+        )
+    return _STATES[value]
+
+
+def _switch(key: str, value: str) -> bool:
+    state = _STATES.get(value)
+    if state is None:
+        raise BadSetting(_("%(key)s is on or off, not %(value)r.") % {"key": key, "value": value})
+    return state
+
+
+def _number(key: str, value: str) -> int:
+    if not _NUMBER.fullmatch(value):
+        raise BadSetting(
+            _("%(key)s is a whole number, not %(value)r.") % {"key": key, "value": value}
+        )
+    number = int(value)
+    try:
+        # The field's own bounds, so that the console and the command agree.
+        NUMBERS[key].run_validators(number)
+    except ValidationError as error:
+        raise BadSetting(f"{key}: {' '.join(error.messages)}") from None
+    return number

@@ -1,0 +1,34 @@
+"""`manage.py sentlog`: the bot's own messages and where they stand."""
+
+from collections.abc import Iterable, Iterator
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from core import records
+from core.management.listing import ListingCommand, shown, when
+from core.models import SentMessage
+
+
+class Command(ListingCommand[SentMessage]):
+    help = str(_("List what the bots wrote, oldest first."))
+    headers = (
+        "WRITTEN (UTC)",
+        "CHAT",
+        "HANDLE",
+        "STATE",
+        "REASON",
+        "CONTENT",
+        "MESSAGE ID",
+        "TURN",
+    )
+
+    def queryset(self) -> QuerySet[SentMessage]:
+        return SentMessage.objects.all()
+
+    def read(self, rows: QuerySet[SentMessage]) -> Iterator[records.Record]:
+        return records.sentlog(rows)
+
+    def cells(self, record: records.Record) -> Iterable[str]:
+        keys = ("chat", "handle", "send_state", "reason", "content", "platform_message_id", "turn")
+        return when(record["created_at"]), *(shown(record[key]) for key in keys)

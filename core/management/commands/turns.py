@@ -1,0 +1,39 @@
+"""`manage.py turns`: the runs of the model."""
+
+from collections.abc import Iterable, Iterator
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from core import records
+from core.management.listing import ListingCommand, shown, when
+from core.models import Turn
+
+
+class Command(ListingCommand[Turn]):
+    help = str(_("List the turns, oldest first."))
+    headers = (
+        "TURN",
+        "STARTED (UTC)",
+        "CHAT",
+        "STATE",
+        "TRIGGER",
+        "MODEL",
+        "STEPS",
+        "SENDS",
+        "TOKENS IN",
+        "OUT",
+        "ERROR",
+    )
+
+    def queryset(self) -> QuerySet[Turn]:
+        return Turn.objects.all()
+
+    def read(self, rows: QuerySet[Turn]) -> Iterator[records.Record]:
+        return records.turns(rows)
+
+    def cells(self, record: records.Record) -> Iterable[str]:
+        keys = ("chat", "state", "trigger", "model", "steps", "sends")
+        more = ("prompt_tokens", "completion_tokens", "error")
+        told = (shown(record[key]) for key in (*keys, *more))
+        return record["id"], when(record["started_at"]), *told
