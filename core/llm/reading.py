@@ -1,0 +1,151 @@
+"""Reading a chat completion that any endpoint may have written: lenient in form, strict in sense."""
+
+import json
+import re
+import uuid
+from typing import Any
+
+from core import text
+from core.errors import ModelFailure
+from core.llm.types import Answer, ToolCallRequest
+
+# Fields beyond the standard that some endpoints want back, or they refuse the next request.
+_MESSAGE_EXTRAS = ("reasoning_content", "reasoning_details")
+_CALL_EXTRAS = ("extra_content",)
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_MAX_NAME = 64
+_MAX_LABEL = 200
+_MAX_TOKENS = 2**31 - 1
+
+
+def read(body: bytes, *, retries: int = 0, seconds: float = 0.0) -> Answer:
+    """Make an Answer of a response's body, or raise ModelFailure `bad_answer`."""
+    try:
+        document = json.loads(body.decode("utf-8", "replace"))
+        return _answer(text.clean(document), retries, seconds)
+    except RecursionError:
+        raise _bad("the answer is nested too deeply") from None
+    except ValueError:
+        start = body[:2000].decode("utf-8", "replace")
+        raise _bad(f"the answer is not JSON: {start}") from None
+
+
+def _bad(detail: str) -> ModelFailure:
+    return ModelFailure("bad_answer", detail)
+
+
+def _answer(document: Any, retries: int, seconds: float) -> Answer:
+    choice = _choice(document)
+    raw = choice.get("message")
+    if not isinstance(raw, dict):
+        raise _bad("the answer's choice has no message")
+    content = _content(raw.get("content"))
+    pairs = _tool_calls(raw.get("tool_calls"))
+    message: dict[str, Any] = {"role": "assistant", "content": content}
+    message |= {name: raw[name] for name in _MESSAGE_EXTRAS if raw.get(name)}
+    if pairs:
+        message["tool_calls"] = [sent for _, sent in pairs]
+    elif content is None:
+        message["content"] = ""  # null is taken only beside tool calls
+    usage = document.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    return Answer(
+        message=message,
+        content=content,
+        tool_calls=tuple(request for request, _ in pairs),
+        finish_reason=str(choice.get("finish_reason") or "")[:40],
+        prompt_tokens=_count(counts.get("prompt_tokens")),
+        completion_tokens=_count(counts.get("completion_tokens")),
+        retries=retries,
+        seconds=seconds,
+    )
+
+
+def _choice(document: Any) -> dict[str, Any]:
+    if not isinstance(document, dict):
+        raise _bad("the answer is not a JSON object")
+    choices = document.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    # Some gateways answer 200 and put the failure of the model behind them into the body.
+    told = document.get("error") or (choice.get("error") if isinstance(choice, dict) else None)
+    if told:
+        words = told.get("message") if isinstance(told, dict) else told
+        raise _bad(f"the endpoint answered with an error: {words or told}")
+    if not isinstance(choice, dict):
+        raise _bad("the answer has no choices")
+    return choice
+
+
+def _content(raw: Any) -> str | None:
+    if raw is None or isinstance(raw, str):
+        return raw
+    if isinstance(raw, list):  # a list of parts, as some endpoints write plain text
+        parts = [part.get("text") for part in raw if isinstance(part, dict)]
+        return "".join(part for part in parts if isinstance(part, str))
+    raise _bad("the answer's content is not text")
+
+
+def _tool_calls(raw: Any) -> list[tuple[ToolCallRequest, dict[str, Any]]]:
+    """Each call as the model wrote it, and as it is sent back."""
+    if raw is None:
+        return []
+    if not isinstance(raw, list):
+        raise _bad("the answer's tool_calls is not a list")
+    pairs: list[tuple[ToolCallRequest, dict[str, Any]]] = []
+    seen: set[str] = set()
+    for call in raw:
+        request = _request(call, seen)
+        seen.add(request.id)
+        pairs.append((request, _sent_back(request, call)))
+    return pairs
+
+
+def _request(call: Any, seen: set[str]) -> ToolCallRequest:
+    function = call.get("function") if isinstance(call, dict) else None
+    name = function.get("name") if isinstance(function, dict) else None
+    if not isinstance(function, dict) or not isinstance(name, str) or not name.strip():
+        raise _bad("the answer has a tool call without a name")
+    given = call.get("id")
+    is_usable = isinstance(given, str) and 0 < len(given) <= _MAX_LABEL and given not in seen
+    call_id = given if is_usable else f"call_{uuid.uuid4().hex}"
+    return ToolCallRequest(
+        call_id, name.strip()[:_MAX_LABEL], _arguments(function.get("arguments"))
+    )
+
+
+def _arguments(raw: Any) -> str:
+    """The arguments as a string; escapes inside them are cleaned as the text around them is."""
+    if raw is None or (isinstance(raw, str) and not raw.strip()):
+        return "{}"
+    if not isinstance(raw, str):
+        return json.dumps(raw, ensure_ascii=False)
+    try:
+        value = json.loads(raw)
+        cleaned = text.clean(value)
+    except (ValueError, RecursionError):
+        return raw
+    return raw if cleaned == value else json.dumps(cleaned, ensure_ascii=False)
+
+
+def _sent_back(request: ToolCallRequest, call: dict[str, Any]) -> dict[str, Any]:
+    """The call as any endpoint takes it: many parse the arguments, and refuse what is not an object."""
+    name = _NOT_IN_NAMES.sub("_", request.name)[:_MAX_NAME]
+    arguments = request.arguments if _is_object(request.arguments) else "{}"
+    return {
+        "id": request.id,
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+    } | {extra: call[extra] for extra in _CALL_EXTRAS if call.get(extra)}
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _count(raw: Any) -> int:
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or not 0 <= raw <= _MAX_TOKENS:
+        return 0
+    return int(raw)
