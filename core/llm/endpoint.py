@@ -95,7 +95,7 @@ def post(
     try:
         client = _client(base_url, api_key, seconds, retries)
         raw = client.chat.completions.with_raw_response.create(**request)
-    except (openai.OpenAIError, UnicodeError, httpx2.InvalidURL) as error:
+    except (openai.OpenAIError, httpx2.InvalidURL, ValueError) as error:
         code, detail = _failure(error)
         raise ModelFailure(code, detail) from None
     return raw.http_response.content, raw.retries_taken

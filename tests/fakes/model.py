@@ -103,7 +103,9 @@ class Script:
     def assert_consumed(self) -> None:
         """Fail when replies are left, or when more was asked than was scripted."""
         with self._changed:
-            assert not self._replies, f"{self.model}: {len(self._replies)} replies were not asked for"
+            assert not self._replies, (
+                f"{self.model}: {len(self._replies)} replies were not asked for"
+            )
             assert not self.extra, f"{self.model}: {len(self.extra)} requests had no scripted reply"
 
 

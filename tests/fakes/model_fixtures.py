@@ -1,6 +1,7 @@
 """Fixtures of the scripted model; a conftest takes them by
 `pytest_plugins = ["tests.fakes.model_fixtures"]` (the top one) or by importing their names."""
 
+import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -20,6 +21,6 @@ def scripted_model() -> Iterator[ScriptedModel]:
 @pytest.fixture
 def script(scripted_model: ScriptedModel, request: pytest.FixtureRequest) -> Iterator[Script]:
     """This test's own model (give its `model` to the bot); all of its replies must be asked for."""
-    script = scripted_model.script(request.node.nodeid)
+    script = scripted_model.script(f"{request.node.name[:100]}-{uuid.uuid4().hex[:8]}")
     yield script
     script.assert_consumed()
