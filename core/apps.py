@@ -1,5 +1,12 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class CoreConfig(AppConfig):
     name = "core"
+    verbose_name = _("conversations")
+
+    def ready(self) -> None:
+        from core.tools import speaking
+
+        speaking.load()

@@ -47,6 +47,11 @@ class Bot(models.Model):
         editable=False,
         help_text=_("SHA-256 of the access token in hex; the token itself is shown once only."),
     )
+    connection_number = models.BigIntegerField(
+        default=0,
+        editable=False,
+        help_text=_("The live connection that sends for it; only this one may claim its Outbox."),
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:

@@ -1,0 +1,29 @@
+"""The gate: whether what a chat gathered deserves a turn. Pure, and decided before money is spent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.models import Decision, InboundItem
+
+ANSWER = Decision.Verdict.ANSWER
+SKIP = Decision.Verdict.SKIP
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`reason` is the trigger where the verdict is to answer, else why not."""
+
+    verdict: str
+    reason: str
+
+
+def decide(items: Sequence[InboundItem], *, refusal: str) -> Verdict:
+    """Judge gathered items. `refusal` says why no model call may be paid here now, or is empty."""
+    addressed = [item for item in items if item.trigger and not item.is_old]
+    if not addressed:
+        if any(item.trigger for item in items):
+            return Verdict(SKIP, "replayed")
+        return Verdict(SKIP, "not_addressed")
+    if refusal:
+        return Verdict(SKIP, refusal)
+    return Verdict(ANSWER, addressed[0].trigger)

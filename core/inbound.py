@@ -1,0 +1,237 @@
+"""The door in: what a host received is stored once, and its chat becomes due.
+
+Many items that arrive together are one transaction and a handful of statements.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from core import accumulation, outbox
+from core.database import database_now
+from core.messages import ReceivedItem
+from core.models import Bot, Chat, InboundItem, Member, OutboxEntry
+from core.models.turns import Trigger
+
+ChatKey = tuple[int, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DueChat:
+    """A chat whose due time was set or moved; `seconds` from now."""
+
+    chat_id: int
+    seconds: float
+
+
+def receive(items: Sequence[ReceivedItem]) -> list[DueChat]:
+    """Store a batch in its order; return the chats that became due by it.
+
+    What was stored before is dropped by its identity, what is said in a disabled chat is not
+    stored. All or nothing: an exception means that nothing of the batch was stored.
+    """
+    with transaction.atomic():
+        chats = _lock_chats(items)
+        open_items = [
+            item
+            for item in items
+            if chats[_key(item)].enabled and not _is_echo(item, chats[_key(item)])
+        ]
+        fresh = _claim_identities(open_items)
+        if not fresh:
+            return []
+        quotes = _quotes_of_the_bot(fresh, chats)
+        InboundItem.objects.bulk_create([_row(item, chats[_key(item)], quotes) for item in fresh])
+        _see_members(fresh, chats)
+        return _gather(fresh, chats, quotes)
+
+
+def _key(item: ReceivedItem) -> ChatKey:
+    return (item.bot_id, item.chat.kind, item.chat.external_id.value)
+
+
+def _lock_chats(items: Iterable[ReceivedItem]) -> dict[ChatKey, Chat]:
+    """The chats of a batch, locked in the order of their ids, made where they are new."""
+    latest = {_key(item): item for item in items}
+    found = _select_chats(latest)
+    missing = [item for key, item in latest.items() if key not in found]
+    if missing:
+        bots = Bot.objects.in_bulk({item.bot_id for item in missing})
+        Chat.objects.bulk_create(
+            [_new_chat(item, bots[item.bot_id]) for item in missing], ignore_conflicts=True
+        )
+        found = _select_chats(latest)
+    for key, item in latest.items():
+        chat = found[key]
+        chat.title = item.chat.title or chat.title
+        chat.address = dict(item.chat.address) or chat.address
+    return found
+
+
+def _select_chats(keys: Iterable[ChatKey]) -> dict[ChatKey, Chat]:
+    bot_ids, kinds, external_ids = zip(*keys, strict=True)
+    rows = (
+        Chat.objects.select_for_update()
+        .filter(bot_id__in=set(bot_ids), kind__in=set(kinds), external_id__in=set(external_ids))
+        .order_by("pk")
+    )
+    wanted = set(zip(bot_ids, kinds, external_ids, strict=True))
+    found = {(row.bot_id, row.kind, row.external_id): row for row in rows}
+    return {key: row for key, row in found.items() if key in wanted}
+
+
+def _new_chat(item: ReceivedItem, bot: Bot) -> Chat:
+    is_group = item.chat.kind == "group"
+    return Chat(
+        bot=bot,
+        kind=item.chat.kind,
+        external_id=item.chat.external_id.value,
+        external_id_is_number=item.chat.external_id.is_number,
+        title=item.chat.title,
+        address=dict(item.chat.address),
+        enabled=bot.new_group_chats_enabled if is_group else bot.new_private_chats_enabled,
+    )
+
+
+def _is_echo(item: ReceivedItem, chat: Chat) -> bool:
+    """The platform's echo of what the Outbox sent is evidence, not something that was said."""
+    if not item.from_self:
+        return False
+    message_id = item.message_id.value if item.message_id else ""
+    return outbox.is_own_echo(chat, message_id=message_id, text=item.text)
+
+
+def _claim_identities(items: Sequence[ReceivedItem]) -> list[ReceivedItem]:
+    """Those items that nobody stored before, in their order."""
+    if not items:
+        return []
+    first: dict[bytes, ReceivedItem] = {}
+    for item in items:
+        first.setdefault(item.identity(), item)
+    with connection.cursor() as cursor:
+        # Sorted, so that two processes with the same items take the keys in one order.
+        cursor.execute(
+            """
+            INSERT INTO core_inboundkey (key, created_at)
+            SELECT key, now() FROM unnest(%s::bytea[]) AS key
+            ON CONFLICT DO NOTHING RETURNING key
+            """,
+            [sorted(first)],
+        )
+        new = {bytes(row[0]) for row in cursor.fetchall()}
+    return [item for identity, item in first.items() if identity in new]
+
+
+def _quotes_of_the_bot(
+    items: Iterable[ReceivedItem], chats: dict[ChatKey, Chat]
+) -> set[tuple[int, str]]:
+    """(chat, message id) of those quoted messages that are the bot's own words."""
+    quoted = {(chats[_key(item)].pk, item.reply_to) for item in items if item.reply_to}
+    if not quoted:
+        return set()
+    rows = OutboxEntry.objects.filter(
+        chat_id__in={chat_id for chat_id, _ in quoted},
+        platform_message_id__in={message_id for _, message_id in quoted},
+    ).values_list("chat_id", "platform_message_id")
+    return set(rows) & quoted
+
+
+def _trigger(item: ReceivedItem, chat: Chat, quotes: set[tuple[int, str]]) -> str:
+    """How an item addresses the bot; empty where it does not."""
+    if item.from_self or item.kind != "message":
+        return ""
+    if item.mentions_bot:
+        return Trigger.MENTION
+    if (chat.pk, item.reply_to) in quotes:
+        return Trigger.QUOTE
+    return Trigger.PRIVATE if chat.kind == Chat.Kind.PRIVATE else ""
+
+
+def _row(item: ReceivedItem, chat: Chat, quotes: set[tuple[int, str]]) -> InboundItem:
+    return InboundItem(
+        bot_id=item.bot_id,
+        chat=chat,
+        kind=item.kind,
+        platform_message_id=item.message_id.value if item.message_id else "",
+        platform_message_id_is_number=item.message_id.is_number if item.message_id else True,
+        platform_sequence=item.sequence,
+        sender_id=item.sender_id,
+        sender_name=item.sender_name,
+        sender_role=item.sender_role,
+        text=item.text,
+        parts=[part.as_json() for part in item.parts],
+        mentions=item.mentions,
+        mentions_bot=item.mentions_bot,
+        reply_to=item.reply_to,
+        target_id=item.target_id,
+        emoji=list(item.emoji),
+        removed=item.removed,
+        from_self=item.from_self,
+        trigger=_trigger(item, chat, quotes),
+        is_old=item.is_old,
+        sent_at=item.sent_at,
+        received_at=item.received_at,
+    )
+
+
+def _see_members(items: Iterable[ReceivedItem], chats: dict[ChatKey, Chat]) -> None:
+    seen = {(chats[_key(item)].pk, item.sender_id): item for item in items if not item.from_self}
+    Member.objects.bulk_create(
+        [
+            Member(
+                chat_id=chat_id,
+                user_id=user_id,
+                name=item.sender_name,
+                role=item.sender_role,
+                last_seen_at=item.received_at,
+            )
+            for (chat_id, user_id), item in sorted(seen.items(), key=lambda pair: pair[0])
+        ],
+        update_conflicts=True,
+        unique_fields=["chat", "user_id"],
+        update_fields=["name", "role", "last_seen_at"],
+    )
+
+
+def _gather(
+    items: Sequence[ReceivedItem], chats: dict[ChatKey, Chat], quotes: set[tuple[int, str]]
+) -> list[DueChat]:
+    """Move the chats' due times and counts; one statement for all of them."""
+    now = database_now()
+    waits = accumulation.Waits(
+        debounce=settings.ARISE_DEBOUNCE_SECONDS,
+        debounce_max=settings.ARISE_DEBOUNCE_MAX_SECONDS,
+        ambient=settings.ARISE_AMBIENT_SECONDS,
+    )
+    touched: dict[int, Chat] = {}
+    due: dict[int, DueChat] = {}
+    for item in items:
+        chat = touched.setdefault(chats[_key(item)].pk, chats[_key(item)])
+        before = accumulation.Gathering(
+            chat.turn_due_at, chat.addressed_at, tuple(chat.addressed_by)
+        )
+        after = accumulation.extend(
+            before,
+            sender_id=item.sender_id,
+            addresses_bot=bool(_trigger(item, chat, quotes)) and not item.is_old,
+            now=now,
+            waits=waits,
+        )
+        chat.messages += 1
+        chat.last_message_at = item.received_at
+        if after != before and after.due_at is not None:
+            chat.turn_due_at = after.due_at
+            chat.addressed_at = after.addressed_at
+            chat.addressed_by = list(after.addressed_by)
+            chat.hinted_at = None
+            due[chat.pk] = DueChat(chat.pk, max(0.0, (after.due_at - now).total_seconds()))
+    Chat.objects.bulk_update(
+        touched.values(),
+        [
+            "title", "address", "messages", "last_message_at",
+            "turn_due_at", "addressed_at", "addressed_by", "hinted_at",
+        ],
+    )  # fmt: skip
+    return list(due.values())

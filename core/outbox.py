@@ -1,0 +1,232 @@
+"""The door out: what is to be done on the platform, durable, in order per chat.
+
+Send-state lives here alone and only moves forward; each move is one compare-and-set, so that of
+two who try the same move one wins. Sending is the host's work: it claims, sends, and settles.
+"""
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Q
+
+from core.database import database_now
+from core.models import Chat, OutboxEntry, SentMessage, Turn
+
+logger = logging.getLogger(__name__)
+State = OutboxEntry.State
+
+
+def write_text(
+    chat: Chat, turn: Turn, *, step_index: int, call_index: int, text: str
+) -> SentMessage:
+    """Write a message of the bot's own: a Sent Log row with a new handle, and its pending entry.
+
+    Runs in the step's transaction, with the chat's row locked (leases.hold). The entry is due at
+    the later of now and the message before it, plus the typing time of its characters.
+    """
+    now = database_now()
+    message = SentMessage.objects.create(
+        chat=chat, turn=turn, handle=f"m{chat.next_handle}", content=text, created_at=now
+    )
+    chat.next_handle += 1
+    chat.save(update_fields=["next_handle"])
+    before = OutboxEntry.objects.filter(chat=chat, action=OutboxEntry.Action.SEND).first()
+    message.entry = OutboxEntry.objects.create(
+        bot=chat.bot,
+        chat=chat,
+        message=message,
+        turn=turn,
+        step_index=step_index,
+        call_index=call_index,
+        action=OutboxEntry.Action.SEND,
+        parts=[{"type": "text", "data": {"text": text}}],
+        due_at=max(now, before.due_at if before else now) + typing_time(text),
+        draft_until=now + timedelta(seconds=settings.ARISE_DRAFT_SECONDS),
+        expires_at=now + timedelta(seconds=chat.patience_seconds),
+        created_at=now,
+    )
+    message.save(update_fields=["entry"])
+    return message
+
+
+def typing_time(text: str) -> timedelta:
+    """How long a person would type it: ARISE_SEND_PACE seconds a character, bounded."""
+    seconds = min(settings.ARISE_SEND_PACE * len(text), settings.ARISE_SEND_PACE_MAX_SECONDS)
+    return timedelta(seconds=seconds)
+
+
+def release_drafts(turn: Turn) -> None:
+    """The turn's next step is committed (or it ended): its earlier messages are no longer held."""
+    OutboxEntry.objects.filter(turn=turn, state=State.PENDING, draft_until__isnull=False).update(
+        draft_until=None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """An entry that this connection alone is to send now. `parts` as core.messages has them."""
+
+    entry_id: int
+    chat_kind: str
+    chat_external_id: str
+    chat_external_id_is_number: bool
+    address: dict[str, Any]
+    parts: list[dict[str, Any]]
+
+
+CLAIM = """
+WITH lane AS (
+    SELECT DISTINCT ON (chat_id) id, state
+      FROM core_outboxentry
+     WHERE bot_id = %(bot)s
+       AND (state IN ('pending', 'sending')
+            OR state = 'unknown' AND settled_at > clock_timestamp() - make_interval(secs => %(settle)s))
+     ORDER BY chat_id, id
+), head AS (
+    SELECT entry.id
+      FROM core_outboxentry entry
+      JOIN lane ON lane.id = entry.id AND lane.state = 'pending'
+      JOIN core_chat chat ON chat.id = entry.chat_id AND chat.enabled
+      JOIN core_bot bot ON bot.id = entry.bot_id AND bot.enabled
+                       AND bot.connection_number = %(connection)s
+     WHERE entry.state = 'pending' AND entry.held = ''
+       AND entry.due_at <= clock_timestamp() AND entry.expires_at > clock_timestamp()
+       AND (entry.draft_until IS NULL OR entry.draft_until <= clock_timestamp())
+     ORDER BY entry.id LIMIT %(limit)s
+       FOR UPDATE OF entry SKIP LOCKED
+)
+UPDATE core_outboxentry entry
+   SET state = 'sending', sending_at = clock_timestamp(), connection_number = %(connection)s
+  FROM head
+ WHERE entry.id = head.id AND entry.state = 'pending'
+RETURNING entry.id
+"""
+
+
+def claim(bot_id: int, connection_number: int, *, limit: int = 50) -> list[Claimed]:
+    """Move the due heads of the bot's chats from pending to sending, for this connection.
+
+    One open send a chat: a chat whose earlier entry is being sent, or is unknown for less than
+    ARISE_SETTLE_SECONDS, has no head. Only the bot's live connection gets anything.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            CLAIM,
+            {
+                "bot": bot_id,
+                "connection": connection_number,
+                "settle": settings.ARISE_SETTLE_SECONDS,
+                "limit": limit,
+            },
+        )
+        ids = [row[0] for row in cursor.fetchall()]
+    entries = OutboxEntry.objects.filter(pk__in=ids).select_related("chat") if ids else ()
+    return [
+        Claimed(
+            entry_id=entry.pk,
+            chat_kind=entry.chat.kind,
+            chat_external_id=entry.chat.external_id,
+            chat_external_id_is_number=entry.chat.external_id_is_number,
+            address=entry.chat.address,
+            parts=entry.parts,
+        )
+        for entry in entries
+    ]
+
+
+def next_look(bot_ids: list[int]) -> dict[int, float]:
+    """For each of these bots with something pending: seconds until it may be due (0: look now)."""
+    if not bot_ids:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT bot_id, GREATEST(0, EXTRACT(EPOCH FROM
+                   min(GREATEST(due_at, coalesce(draft_until, due_at))) - clock_timestamp()))
+              FROM core_outboxentry
+             WHERE state = 'pending' AND held = '' AND bot_id = ANY(%s)
+             GROUP BY bot_id
+            """,
+            [bot_ids],
+        )
+        return {bot_id: float(seconds) for bot_id, seconds in cursor.fetchall()}
+
+
+def hand_back(entry_id: int, connection_number: int) -> bool:
+    """sending → pending, by the owner that never handed the frame to the server."""
+    return bool(
+        OutboxEntry.objects.filter(
+            pk=entry_id, state=State.SENDING, connection_number=connection_number
+        ).update(state=State.PENDING, sending_at=None, connection_number=None)
+    )
+
+
+def mark_sent(entry_id: int, *, message_id: str, is_number: bool) -> bool:
+    """sending | unknown → sent, with the platform's id (empty where it told none)."""
+    return _settle(
+        Q(pk=entry_id, state__in=(State.SENDING, State.UNKNOWN)),
+        state=State.SENT,
+        platform_message_id=message_id,
+        platform_message_id_is_number=is_number,
+    )
+
+
+def mark_failed(entry_id: int, *, reason: str, error: str) -> bool:
+    """sending | unknown → failed: the platform surely did not send it."""
+    states = (State.SENDING, State.UNKNOWN)
+    return _settle(Q(pk=entry_id, state__in=states), state=State.FAILED, reason=reason, error=error)
+
+
+def mark_unknown(entry_id: int, *, reason: str, error: str = "") -> bool:
+    """sending → unknown: it may have been sent, so it is never sent again by itself."""
+    return _settle(
+        Q(pk=entry_id, state=State.SENDING), state=State.UNKNOWN, reason=reason, error=error
+    )
+
+
+def _settle(which: Q, **values: Any) -> bool:
+    values.setdefault("reason", "")
+    values["settled_at"] = database_now()
+    return bool(OutboxEntry.objects.filter(which).update(**values))
+
+
+def orphans_become_unknown(bot_id: int, connection_number: int) -> int:
+    """Entries that an earlier connection of the bot was sending: nobody will tell how they ended."""
+    return OutboxEntry.objects.filter(
+        bot_id=bot_id, state=State.SENDING, connection_number__lt=connection_number
+    ).update(state=State.UNKNOWN, reason="connection_lost", settled_at=database_now(), error="")
+
+
+def sweep() -> None:
+    """Discard what may not be sent any more, and settle what nobody is waiting for any more."""
+    now = database_now()
+    pending = OutboxEntry.objects.filter(state=State.PENDING)
+    expired = pending.filter(expires_at__lte=now).update(
+        state=State.DISCARDED, reason="expired", settled_at=now
+    )
+    closed = pending.filter(Q(chat__enabled=False) | Q(bot__enabled=False)).update(
+        state=State.DISCARDED, reason="chat_disabled", settled_at=now
+    )
+    lost = OutboxEntry.objects.filter(
+        state=State.SENDING,
+        sending_at__lt=now - timedelta(seconds=2 * settings.ARISE_SEND_TIMEOUT_SECONDS + 30),
+    ).update(state=State.UNKNOWN, reason="sender_lost", settled_at=now)
+    if expired or closed or lost:
+        logger.warning(
+            "Outbox: %d expired, %d of switched-off chats, %d lost", expired, closed, lost
+        )
+
+
+def is_own_echo(chat: Chat, *, message_id: str, text: str) -> bool:
+    """Whether something that the bot's account said is a message that the Outbox sent.
+
+    By its id where the answer came before the echo; else by its text while the answer is out.
+    """
+    same = Q(state__in=(State.SENDING, State.UNKNOWN), message__content=text)
+    if message_id:
+        same |= Q(platform_message_id=message_id)
+    return OutboxEntry.objects.filter(same, chat=chat).exists()
