@@ -35,6 +35,11 @@ class Connection(models.Model):
     )
     connected_at = models.DateTimeField(_("connected"), auto_now_add=True)
     last_frame_at = models.DateTimeField(_("last frame"), null=True, blank=True)
+    kept_at = models.DateTimeField(
+        _("looked after"),
+        auto_now_add=True,
+        help_text=_("When its process last said that it holds it."),
+    )
     closed_at = models.DateTimeField(_("closed"), null=True, blank=True)
     close_reason = models.CharField(_("why closed"), max_length=100, blank=True)
 

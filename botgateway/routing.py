@@ -1,5 +1,11 @@
-"""WebSocket addresses of the gateway."""
+"""WebSocket addresses of the gateway, with and without a trailing slash."""
 
 from typing import Any
 
-websocket_urlpatterns: list[Any] = []
+from django.urls import re_path
+
+from botgateway.consumers import OneBotConsumer
+
+# Channels routes ASGI applications through Django's patterns, whose types know views only.
+_application: Any = OneBotConsumer.as_asgi()
+websocket_urlpatterns: list[Any] = [re_path(r"^onebot/v11/ws/?$", _application)]

@@ -1,0 +1,95 @@
+"""What is kept of connections, for the console and for the processes that hold them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from botgateway.connections import ROLES, LiveConnection
+from botgateway.models import Connection
+from core.text import clean_text
+
+REPLACED = "replaced by a newer connection"
+BOT_DISABLED = "the bot was disabled"
+BOT_GONE = "the bot was removed"
+ABANDONED_SECONDS = 30
+KEPT_FIELDS = ["last_frame_at", "online", "kept_at", "closed_at", "close_reason"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What a process knows of one of its connections."""
+
+    number: int
+    bot_id: int
+    role: str
+    last_frame_at: datetime
+    online: bool | None
+
+
+def sign_of(connection: LiveConnection) -> Sign:
+    """The connection's signs of life, in wall time."""
+    heard = timezone.now() - timedelta(seconds=connection.silent_seconds())
+    return Sign(connection.number, connection.bot_id, connection.role, heard, connection.online)
+
+
+def introduced(number: int, login: Mapping[str, Any], version: Mapping[str, Any]) -> None:
+    """Keep who is there, as get_login_info and get_version_info told."""
+    Connection.objects.filter(pk=number).update(
+        nickname=clean_text(str(login.get("nickname") or ""))[:200],
+        implementation=clean_text(str(version.get("app_name") or ""))[:100],
+        version=clean_text(str(version.get("app_version") or ""))[:100],
+    )
+
+
+def closed(number: int, reason: str) -> None:
+    """Keep that a connection ended, and why; the first reason stays."""
+    Connection.objects.filter(pk=number, closed_at__isnull=True).update(
+        closed_at=timezone.now(), close_reason=reason[:100]
+    )
+
+
+def look_after(signs: Sequence[Sign]) -> dict[int, str]:
+    """Keep the signs of life; return the connections that are over, with the reason of each.
+
+    A connection is over where a newer one of the same bot and role was opened, maybe in another
+    process, or its bot was disabled or removed. Rows that nobody looks after any more are closed.
+    """
+    now = timezone.now()
+    bots = {sign.bot_id for sign in signs}
+    rows = Connection.objects.filter(bot_id__in=bots).filter(
+        Q(closed_at__isnull=True) | Q(pk__in=[sign.number for sign in signs])
+    )
+    by_number = {row.pk: row for row in rows.select_related("bot")}
+    over: dict[int, str] = {}
+    kept: list[Connection] = []
+    for sign in signs:
+        row = by_number.get(sign.number)
+        reason = _why_over(row, by_number.values()) if row else BOT_GONE
+        if reason or row is None:
+            over[sign.number] = reason
+            continue
+        row.last_frame_at, row.online, row.kept_at = sign.last_frame_at, sign.online, now
+        row.closed_at, row.close_reason = None, ""
+        kept.append(row)
+    Connection.objects.bulk_update(kept, KEPT_FIELDS)
+    Connection.objects.filter(
+        closed_at__isnull=True, kept_at__lt=now - timedelta(seconds=ABANDONED_SECONDS)
+    ).update(closed_at=now, close_reason="its process ended")
+    return over
+
+
+def _why_over(row: Connection, known: Iterable[Connection]) -> str:
+    if not row.bot.enabled:
+        return BOT_DISABLED
+    newer = any(
+        other.pk > row.pk
+        and other.bot_id == row.bot_id
+        and other.closed_at is None
+        and ROLES[Connection.Role(other.role)] & ROLES[Connection.Role(row.role)]
+        for other in known
+    )
+    return REPLACED if newer else ""

@@ -1,0 +1,90 @@
+"""The connections that this process holds: which one is live, and whether it still lives."""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from botgateway.calls import Calls
+from botgateway.clock import ConnectionClock
+from botgateway.models import Connection
+
+API = frozenset({"api"})
+EVENT = frozenset({"event"})
+MIN_SILENCE_SECONDS = 15.0
+PROBE_AFTER_SECONDS = 120.0
+ROLES = {
+    Connection.Role.UNIVERSAL: API | EVENT,
+    Connection.Role.API: API,
+    Connection.Role.EVENT: EVENT,
+}
+
+
+@dataclass(eq=False, slots=True)
+class LiveConnection:
+    """One accepted WebSocket. `number` only rises; `close(code, reason)` ends the socket."""
+
+    number: int
+    bot_id: int
+    self_id: str
+    role: str
+    calls: Calls
+    close: Callable[[int, str], Awaitable[None]]
+    clock: ConnectionClock = field(default_factory=ConnectionClock)
+    event_self_id: str = ""
+    online: bool | None = None
+    heartbeat_seconds: float = 0
+    last_frame: float = field(default_factory=time.monotonic)
+    probed: float = 0
+    closing: str = ""
+
+    @property
+    def roles(self) -> frozenset[str]:
+        return ROLES[Connection.Role(self.role)]
+
+    @property
+    def is_sender(self) -> bool:
+        return "api" in self.roles
+
+    def silent_seconds(self) -> float:
+        """Seconds since the last frame of any kind: any frame is a sign of life."""
+        return time.monotonic() - self.last_frame
+
+    def is_overdue(self) -> bool:
+        """Whether three of its heartbeats failed to come (Lagrange and LLOneBot flush late)."""
+        if not self.heartbeat_seconds:
+            return False
+        return self.silent_seconds() > max(3 * self.heartbeat_seconds, MIN_SILENCE_SECONDS)
+
+    def wants_probe(self) -> bool:
+        """Whether it sends no heartbeats (NapCat 0, go-cqhttp -1, onebots) and has long been still."""
+        still = not self.heartbeat_seconds and self.silent_seconds() > PROBE_AFTER_SECONDS
+        return still and self.is_sender and self.probed != self.last_frame
+
+
+class Registry:
+    """The live connections of this process, by bot and role; the newest wins."""
+
+    def __init__(self) -> None:
+        self.senders: dict[int, LiveConnection] = {}
+        self.all: set[LiveConnection] = set()
+
+    def add(self, connection: LiveConnection) -> list[LiveConnection]:
+        """Make a connection the live one; returns those that it replaces."""
+        replaced = [
+            other
+            for other in self.all
+            if other.bot_id == connection.bot_id
+            and other.number < connection.number
+            and other.roles & connection.roles
+        ]
+        self.all.add(connection)
+        current = self.senders.get(connection.bot_id)
+        if connection.is_sender and (current is None or current.number < connection.number):
+            self.senders[connection.bot_id] = connection
+        return replaced
+
+    def remove(self, connection: LiveConnection) -> None:
+        """Forget a connection; one that came after it stays."""
+        self.all.discard(connection)
+        if self.senders.get(connection.bot_id) is connection:
+            del self.senders[connection.bot_id]

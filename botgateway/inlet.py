@@ -1,0 +1,78 @@
+"""The way in: many bots' items, stored in the order of arrival, many at a time where many arrive."""
+
+import asyncio
+import logging
+
+from django.db import InterfaceError, OperationalError
+
+from botgateway import database
+from core import inbound, tasks
+from core.inbound import DueChat
+from core.messages import ReceivedItem
+
+logger = logging.getLogger(__name__)
+MOST_WAITING = 10_000
+MOST_PER_BATCH = 200
+PAUSE_SECONDS = 0.5
+
+
+class Inlet:
+    """Items that wait to be stored, and timers of the chats that became due by them.
+
+    The queue is bounded: while the database is away the sockets are not read, and the platform's
+    own buffers hold what is said.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: asyncio.Queue[ReceivedItem] = asyncio.Queue(MOST_WAITING)
+        self._timers: dict[int, asyncio.TimerHandle] = {}
+        self._hints: set[asyncio.Task[None]] = set()
+
+    async def put(self, item: ReceivedItem) -> None:
+        """Queue an item; waits while the queue is full."""
+        await self._waiting.put(item)
+
+    async def run(self) -> None:
+        """Store what is queued, for ever."""
+        while True:
+            batch = [await self._waiting.get()]
+            while len(batch) < MOST_PER_BATCH and not self._waiting.empty():
+                batch.append(self._waiting.get_nowait())
+            for due in await self._store(batch):
+                self._set_timer(due)
+
+    async def _store(self, batch: list[ReceivedItem]) -> list[DueChat]:
+        """Store a batch, waiting out a database that is away. An item that alone can't be stored
+        is dropped with a line in the log, so that it does not hold up the others."""
+        while True:
+            try:
+                return await database.run_in_order(inbound.receive, batch)
+            except (OperationalError, InterfaceError) as error:
+                logger.warning("items wait, the database does not answer: %s", error)
+                await asyncio.sleep(PAUSE_SECONDS)
+            except Exception:
+                if len(batch) == 1:
+                    logger.exception("an item of bot %s can't be stored", batch[0].bot_id)
+                    return []
+                return [due for item in batch for due in await self._store([item])]
+
+    def _set_timer(self, due: DueChat) -> None:
+        """Hint at the chat when it becomes due; a later due time replaces the earlier one."""
+        loop = asyncio.get_running_loop()
+        if earlier := self._timers.pop(due.chat_id, None):
+            earlier.cancel()
+        self._timers[due.chat_id] = loop.call_later(due.seconds, self._fire, due.chat_id)
+
+    def _fire(self, chat_id: int) -> None:
+        self._timers.pop(chat_id, None)
+        hint = asyncio.get_running_loop().create_task(_hint(chat_id))
+        self._hints.add(hint)
+        hint.add_done_callback(self._hints.discard)
+
+
+async def _hint(chat_id: int) -> None:
+    """A lost hint is no harm: the sweep finds every chat that is due."""
+    try:
+        await database.run(tasks.run_turn.delay, chat_id)
+    except Exception as error:  # noqa: BLE001  (whatever the broker raises, the sweep makes it good)
+        logger.warning("the hint for chat %s was lost, the sweep makes it good: %s", chat_id, error)
