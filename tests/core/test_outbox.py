@@ -1,0 +1,206 @@
+"""Send-state: one open send a chat, in order, each move once, nothing sent twice."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from core import outbox
+from core.models import Bot, Chat, OutboxEntry, SentMessage
+from core.outbox import Claimed
+from tests.factories import make_bot, make_chat, make_sent, make_turn
+
+pytestmark = pytest.mark.django_db
+CONNECTION = 7
+
+
+@pytest.fixture
+def bot() -> Bot:
+    return make_bot(connection_number=CONNECTION)
+
+
+@pytest.fixture
+def chat(bot: Bot) -> Chat:
+    return make_chat(bot)
+
+
+def pending(chat: Chat, content: str = "hi", **fields: object) -> SentMessage:
+    return make_sent(chat, content, "pending", entry=fields)
+
+
+def claimed(bot: Bot, connection_number: int = CONNECTION) -> list[Claimed]:
+    return outbox.claim(bot.pk, connection_number)
+
+
+def state(message: SentMessage) -> str:
+    assert message.entry is not None
+    message.entry.refresh_from_db()
+    return message.entry.state
+
+
+def entry_id(message: SentMessage) -> int:
+    assert message.entry is not None
+    return message.entry.pk
+
+
+def test_a_due_entry_is_claimed_once(bot: Bot, chat: Chat) -> None:
+    message = pending(chat)
+    assert [entry.entry_id for entry in claimed(bot)] == [entry_id(message)]
+    assert claimed(bot) == []
+    assert state(message) == "sending"
+
+
+def test_a_chat_sends_one_at_a_time_in_the_order_written(bot: Bot, chat: Chat) -> None:
+    first, second = pending(chat, "one"), pending(chat, "two")
+    assert [entry.entry_id for entry in claimed(bot)] == [entry_id(first)]
+    outbox.mark_sent(entry_id(first), message_id="1", is_number=True)
+    assert [entry.entry_id for entry in claimed(bot)] == [entry_id(second)]
+
+
+def test_a_later_message_never_overtakes_one_that_is_not_due_yet(bot: Bot, chat: Chat) -> None:
+    pending(chat, due_at=timezone.now() + timedelta(seconds=60))
+    pending(chat)
+    assert claimed(bot) == []
+
+
+def test_chats_send_side_by_side(bot: Bot, chat: Chat) -> None:
+    pending(chat)
+    pending(make_chat(bot))
+    assert len(claimed(bot)) == 2
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"due_at": timezone.now() + timedelta(hours=1)},
+        {"draft_until": timezone.now() + timedelta(hours=1)},
+        {"held": "muted"},
+        {"expires_at": timezone.now() - timedelta(seconds=1)},
+    ],
+)
+def test_what_waits_is_held_or_is_too_late_is_not_claimed(
+    bot: Bot, chat: Chat, fields: dict[str, object]
+) -> None:
+    pending(chat, **fields)
+    assert claimed(bot) == []
+
+
+def test_only_the_bots_live_connection_claims(bot: Bot, chat: Chat) -> None:
+    pending(chat)
+    assert claimed(bot, CONNECTION - 1) == []
+    assert len(claimed(bot)) == 1
+
+
+@pytest.mark.parametrize("switched_off", ["bot", "chat"])
+def test_a_switched_off_bot_or_chat_sends_nothing(bot: Bot, chat: Chat, switched_off: str) -> None:
+    message = pending(chat)
+    row: Bot | Chat = bot if switched_off == "bot" else chat
+    row.enabled = False
+    row.save()
+    assert claimed(bot) == []
+    outbox.sweep()
+    assert state(message) == "discarded"
+
+
+def test_an_unknown_outcome_holds_its_chat_for_the_settling_time(
+    bot: Bot, chat: Chat, settings: Settings
+) -> None:
+    make_sent(chat, "one", "unknown")
+    pending(chat, "two")
+    assert claimed(bot) == []
+    settings.ARISE_SETTLE_SECONDS = 0
+    assert len(claimed(bot)) == 1
+
+
+def test_an_entry_that_was_never_handed_over_goes_back_by_its_owner_alone(
+    bot: Bot, chat: Chat
+) -> None:
+    message = pending(chat)
+    claimed(bot)
+    assert not outbox.hand_back(entry_id(message), CONNECTION + 1)
+    assert outbox.hand_back(entry_id(message), CONNECTION)
+    assert len(claimed(bot)) == 1
+
+
+Move = Callable[[int], bool]
+MOVES: dict[str, Move] = {
+    "sent": lambda entry: outbox.mark_sent(entry, message_id="9", is_number=True),
+    "failed": lambda entry: outbox.mark_failed(entry, reason="refused", error=""),
+    "unknown": lambda entry: outbox.mark_unknown(entry, reason="no_answer"),
+    "pending": lambda entry: outbox.hand_back(entry, CONNECTION),
+}
+ALLOWED = {
+    ("sending", "sent"),
+    ("sending", "failed"),
+    ("sending", "unknown"),
+    ("sending", "pending"),
+    ("unknown", "sent"),
+    ("unknown", "failed"),
+}
+
+
+@pytest.mark.parametrize("before", OutboxEntry.State.values)
+@pytest.mark.parametrize("move", MOVES)
+def test_send_state_moves_forward_only(chat: Chat, before: str, move: str) -> None:
+    message = make_sent(chat, state=before, entry={"connection_number": CONNECTION})
+    moved = MOVES[move](entry_id(message))
+    assert moved == ((before, move) in ALLOWED)
+    assert state(message) == (move if moved else before)
+
+
+def test_what_an_earlier_connection_was_sending_becomes_unknown(bot: Bot, chat: Chat) -> None:
+    theirs = make_sent(chat, state="sending", entry={"connection_number": CONNECTION - 1})
+    ours = make_sent(make_chat(bot), state="sending", entry={"connection_number": CONNECTION})
+    assert outbox.orphans_become_unknown(bot.pk, CONNECTION) == 1
+    assert (state(theirs), state(ours)) == ("unknown", "sending")
+
+
+def test_an_answer_that_could_not_leave_in_time_is_discarded_as_expired(chat: Chat) -> None:
+    message = pending(chat, expires_at=timezone.now() - timedelta(seconds=1))
+    outbox.sweep()
+    assert state(message) == "discarded"
+    assert message.entry is not None
+    assert message.entry.reason == "expired"
+
+
+def write(chat: Chat, text: str, call_index: int = 0) -> OutboxEntry:
+    turn = make_turn(chat)
+    message = outbox.write_text(chat, turn, step_index=0, call_index=call_index, text=text)
+    assert message.entry is not None
+    return message.entry
+
+
+def test_typing_time_counts_from_the_message_before_and_is_bounded(
+    chat: Chat, settings: Settings
+) -> None:
+    settings.ARISE_SEND_PACE = 0.1
+    first, second, third = write(chat, "x" * 10), write(chat, "x" * 20), write(chat, "x" * 4000)
+    assert (first.due_at - first.created_at).total_seconds() == pytest.approx(1)
+    assert (second.due_at - first.due_at).total_seconds() == pytest.approx(2)
+    assert (third.due_at - second.due_at).total_seconds() == pytest.approx(8)
+
+
+def test_handles_count_up_within_their_chat(chat: Chat, bot: Bot) -> None:
+    other = make_chat(bot)
+    messages = [write(chat, "a").message, write(chat, "b").message, write(other, "c").message]
+    assert [message.handle for message in messages if message] == ["m1", "m2", "m1"]
+
+
+def test_a_draft_is_held_until_its_turn_goes_on(chat: Chat, bot: Bot, settings: Settings) -> None:
+    settings.ARISE_SEND_PACE = 0
+    settings.ARISE_DRAFT_SECONDS = 60
+    entry = write(chat, "think again")
+    assert claimed(bot) == []
+    assert entry.turn is not None
+    outbox.release_drafts(entry.turn)
+    assert len(claimed(bot)) == 1
+
+
+def test_the_next_look_is_when_the_first_entry_may_be_due(bot: Bot, chat: Chat) -> None:
+    assert outbox.next_look([bot.pk]) == {}
+    pending(chat, due_at=timezone.now() + timedelta(seconds=30))
+    assert outbox.next_look([bot.pk])[bot.pk] == pytest.approx(30, abs=2)
+    pending(make_chat(bot))
+    assert outbox.next_look([bot.pk])[bot.pk] == 0
