@@ -1,0 +1,147 @@
+"""Calls that go out, and what answers to them prove."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from botgateway import actions
+from botgateway.actions import Response, UnsendablePart
+from botgateway.frames import decode
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "data": {"text": text}}
+
+
+@given(st.text(st.characters()))
+def test_whatever_was_written_goes_out_as_one_text_segment(written: str) -> None:
+    call = json.loads(actions.send_message("group", 20001, [_text(written)]).frame("c1"))
+    assert call["action"] == "send_group_msg"
+    assert call["echo"] == "c1"
+    assert [segment["type"] for segment in call["params"]["message"]] == ["text"]
+
+
+def test_text_with_a_cq_code_stays_literal() -> None:
+    call = actions.send_group_msg(20001, [_text("[CQ:at,qq=all] &#91;")])
+    assert call.params["message"] == [_text("[CQ:at,qq=all] &#91;")]
+
+
+def test_chats_are_addressed_in_the_type_in_which_they_came() -> None:
+    parts = [_text("hi")]
+    assert actions.send_message("group", "g-1", parts).params["group_id"] == "g-1"
+    private = actions.send_message("private", 10002, parts, {})
+    assert private == actions.Call("send_private_msg", {"user_id": 10002, "message": parts})
+    temporary = actions.send_message("private", 10004, parts, {"group_id": 20001})
+    assert temporary.params["group_id"] == 20001
+
+
+def test_other_parts_become_segments_and_a_quote_comes_first() -> None:
+    parts = [
+        {"type": "mention", "data": {"id": "10002", "name": "x"}},
+        {"type": "face", "data": {"id": "76"}},
+        {"type": "sticker", "data": {"id": "md5:00", "url": "https://example.invalid/1"}},
+        {"type": "sticker", "data": {"emoji_id": "a1", "emoji_package_id": 5, "key": "k"}},
+        {"type": "reply", "data": {"id": "9"}},
+    ]
+    assert actions.to_segments(parts) == [
+        {"type": "reply", "data": {"id": "9"}},
+        {"type": "at", "data": {"qq": "10002"}},
+        {"type": "face", "data": {"id": "76"}},
+        {
+            "type": "image",
+            "data": {"file": "https://example.invalid/1", "sub_type": 1, "subType": 1},
+        },
+        {"type": "mface", "data": {"emoji_id": "a1", "emoji_package_id": 5, "key": "k"}},
+    ]
+
+
+def test_a_part_that_no_segment_stands_for_is_refused() -> None:
+    with pytest.raises(UnsendablePart):
+        actions.send_group_msg(1, [{"type": "forward", "data": {}}])
+
+
+def test_queries_have_no_parameters() -> None:
+    queries = [actions.get_login_info(), actions.get_version_info(), actions.get_status()]
+    assert [query.action for query in queries] == [
+        "get_login_info",
+        "get_version_info",
+        "get_status",
+    ]
+    assert json.loads(queries[0].frame("e")) == {
+        "action": "get_login_info",
+        "params": {},
+        "echo": "e",
+    }
+
+
+def _answer(**fields: Any) -> Response:
+    response = decode(json.dumps({"status": "failed", "data": None, "echo": "c", **fields}))
+    assert isinstance(response, Response)
+    return response
+
+
+_EVENT = "NTEvent serviceAndMethod:NodeIKernelMsgService/sendMsg EventRet:\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "state"),
+    [
+        ({"retcode": 1200, "message": f'Timeout: {_EVENT}{{"result": 0}}'}, "unknown"),
+        ({"retcode": 1200, "message": f'Timeout: {_EVENT}{{"result": 120}}'}, "unknown"),
+        ({"retcode": 200, "message": f"Timeout: {_EVENT}"}, "unknown"),
+        ({"retcode": 1200, "message": "发送超时"}, "unknown"),
+        ({"retcode": 1200, "message": "something new"}, "unknown"),
+        ({"retcode": 1200}, "unknown"),
+        ({"retcode": 100, "msg": "SEND_MSG_API_ERROR", "wording": "请参考输出"}, "unknown"),
+        ({"retcode": -1, "msg": "socket hang up"}, "unknown"),
+        ({}, "unknown"),
+        ({"retcode": 1200, "message": f'EventChecker Failed: {_EVENT}{{"result": 120}}'}, "failed"),
+        ({"retcode": 1200, "wording": "您已被禁言"}, "failed"),
+        ({"retcode": 1200, "message": "请先添加对方为好友"}, "failed"),
+        ({"retcode": 1200, "message": "你已不在该群聊"}, "failed"),
+        (
+            {"retcode": 1200, "message": "消息体无法解析, 请检查是否发送了不支持的消息类型"},
+            "failed",
+        ),
+        ({"retcode": -1, "msg": "send_group_msg not implemented"}, "failed"),
+        ({"retcode": 1400, "message": "Timeout in a schema"}, "failed"),
+        ({"retcode": 1404}, "failed"),
+        ({"retcode": 404}, "failed"),
+        ({"retcode": 9000}, "failed"),
+        ({"retcode": 120}, "failed"),
+    ],
+)
+def test_a_failed_send_is_failed_only_where_that_is_certain(
+    fields: dict[str, Any], state: str
+) -> None:
+    outcome = actions.send_outcome(_answer(**fields))
+    assert outcome.state == state
+    assert outcome.message_id is None
+    assert outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("data", "message_id"),
+    [
+        ({"message_id": 5}, 5),
+        ({"message_id": "BAAD=="}, "BAAD=="),
+        ({"message_id": 0}, None),
+        ({"message_id": -1}, None),
+        ({}, None),
+        (None, None),
+    ],
+)
+def test_a_sent_message_has_the_platforms_id_if_there_is_one(
+    data: Any, message_id: int | str | None
+) -> None:
+    outcome = actions.send_outcome(_answer(status="ok", retcode=0, data=data))
+    assert outcome.state == "sent"
+    assert (outcome.message_id.wire() if outcome.message_id else None) == message_id
+
+
+@pytest.mark.parametrize("retcode", ["0", 0.0])
+def test_retcodes_may_be_text(retcode: Any) -> None:
+    assert _answer(status="ok", retcode=retcode).ok
