@@ -5,6 +5,7 @@ from typing import Any
 
 import dj_database_url
 import psutil
+from django.templatetags.static import static
 from django.utils.translation import gettext_lazy as _
 
 from arise_site import env, keys
@@ -189,4 +190,7 @@ UNFOLD: dict[str, Any] = {
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "arise_site.dashboard.overview",
+    "ENVIRONMENT": "arise_site.dashboard.environment",
+    "STYLES": [lambda _request: static("console/console.css")],
+    "SIDEBAR": {"navigation": "arise_site.navigation.sidebar"},
 }

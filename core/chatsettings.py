@@ -54,7 +54,8 @@ def parse(pairs: Iterable[str]) -> Change:
         elif key in NUMBERS:
             fields[key] = _number(key, value)
         else:
-            capabilities[_target(key)] = _state(key, value)
+            target = _target(key)
+            capabilities[target] = _state(key, value)
     return Change(fields, capabilities)
 
 

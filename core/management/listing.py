@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Model, QuerySet
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from core import addresses
@@ -31,7 +32,7 @@ class ListingCommand(BaseCommand, Generic[Row]):
     """
 
     chat_path: ClassVar[str] = "chat__"
-    headers: ClassVar[tuple[str, ...]]
+    headers: ClassVar[tuple[str | Promise, ...]]
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -86,7 +87,10 @@ class ListingCommand(BaseCommand, Generic[Row]):
         if not block:
             self.stderr.write(_("Nothing yet."))
         while block:
-            yield from table(self.headers, [list(self.cells(record)) for record in block])
+            yield from table(
+                [str(header) for header in self.headers],
+                [list(self.cells(record)) for record in block],
+            )
             block = list(islice(records, _BLOCK))
 
 

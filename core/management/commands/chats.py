@@ -13,7 +13,15 @@ from core.models import Chat
 class Command(ListingCommand[Chat]):
     help = str(_("List the chats, oldest first."))
     chat_path = ""
-    headers = ("BOT", "CHAT", "TITLE", "ENABLED", "STICKERS", "ITEMS", "LAST ITEM (UTC)")
+    headers = (
+        _("BOT"),
+        _("CHAT"),
+        _("TITLE"),
+        _("ENABLED"),
+        _("STICKERS"),
+        _("ITEMS"),
+        _("LAST ITEM (UTC)"),
+    )
 
     def queryset(self) -> QuerySet[Chat]:
         return Chat.objects.all()

@@ -12,7 +12,16 @@ from core.models import InboundItem
 
 class Command(ListingCommand[InboundItem]):
     help = str(_("List what people said and did, oldest first."))
-    headers = ("RECEIVED (UTC)", "CHAT", "KIND", "SENDER", "NAME", "TEXT", "DECISION", "TURN")
+    headers = (
+        _("RECEIVED (UTC)"),
+        _("CHAT"),
+        _("KIND"),
+        _("SENDER"),
+        _("NAME"),
+        _("TEXT"),
+        _("DECISION"),
+        _("TURN"),
+    )
 
     def queryset(self) -> QuerySet[InboundItem]:
         return InboundItem.objects.all()

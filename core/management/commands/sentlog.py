@@ -13,14 +13,14 @@ from core.models import SentMessage
 class Command(ListingCommand[SentMessage]):
     help = str(_("List what the bots wrote, oldest first."))
     headers = (
-        "WRITTEN (UTC)",
-        "CHAT",
-        "HANDLE",
-        "STATE",
-        "REASON",
-        "CONTENT",
-        "MESSAGE ID",
-        "TURN",
+        _("WRITTEN (UTC)"),
+        _("CHAT"),
+        _("HANDLE"),
+        _("STATE"),
+        _("REASON"),
+        _("CONTENT"),
+        _("MESSAGE ID"),
+        _("TURN"),
     )
 
     def queryset(self) -> QuerySet[SentMessage]:

@@ -13,17 +13,17 @@ from core.models import Turn
 class Command(ListingCommand[Turn]):
     help = str(_("List the turns, oldest first."))
     headers = (
-        "TURN",
-        "STARTED (UTC)",
-        "CHAT",
-        "STATE",
-        "TRIGGER",
-        "MODEL",
-        "STEPS",
-        "SENDS",
-        "TOKENS IN",
-        "OUT",
-        "ERROR",
+        _("TURN"),
+        _("STARTED (UTC)"),
+        _("CHAT"),
+        _("STATE"),
+        _("TRIGGER"),
+        _("MODEL"),
+        _("STEPS"),
+        _("SENDS"),
+        _("TOKENS IN"),
+        _("OUT"),
+        _("ERROR"),
     )
 
     def queryset(self) -> QuerySet[Turn]:

@@ -1,0 +1,138 @@
+"""The console's landing page: who is connected, which model serves, what waits, what failed.
+
+Each figure is one query, however many rows there are; lists stop after a few.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db.models import Count
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from botgateway.admin import connection_state, implementation_of, live, with_open_connections
+from botgateway.models import RefusedConnection
+from core.admin import display
+from core.models import Bot, Chat, OutboxEntry, Turn
+
+_SHOWN = 5
+_SHOWN_BOTS = 12
+LATELY = timedelta(hours=24)
+_OPEN = (OutboxEntry.State.PENDING, OutboxEntry.State.SENDING, OutboxEntry.State.UNKNOWN)
+_WENT_WRONG = (OutboxEntry.State.FAILED, OutboxEntry.State.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class BotLine:
+    """One bot on the landing page."""
+
+    bot: Bot
+    url: str
+    state: SafeString
+    implementations: Sequence[str]
+    nicknames: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A figure with the list behind it."""
+
+    text: str
+    count: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServingModel:
+    """Which model answers, and where."""
+
+    is_demo: bool
+    name: str
+    host: str
+
+
+def overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """What the theme's DASHBOARD_CALLBACK is: the index page's context."""
+    since = timezone.now() - LATELY
+    bots = list(with_open_connections(Bot.objects.all())[: _SHOWN_BOTS + 1])
+    return context | {
+        "model": serving_model(),
+        "bots": [_bot_line(bot) for bot in bots[:_SHOWN_BOTS]],
+        "more_bots": len(bots) > _SHOWN_BOTS,
+        "websocket_url": _websocket_url(request),
+        "waiting": _waiting(),
+        "latest_turns": list(
+            Turn.objects.select_related("chat").defer("messages", "tools").order_by("-id")[:_SHOWN]
+        ),
+        "failed_turns": list(
+            Turn.objects.select_related("chat")
+            .defer("messages", "tools")
+            .filter(state__in=(Turn.State.FAILED, Turn.State.ABANDONED), ended_at__gte=since)
+            .order_by("-id")[:_SHOWN]
+        ),
+        "failed_entries": list(
+            OutboxEntry.objects.select_related("chat", "message")
+            .filter(state__in=_WENT_WRONG, settled_at__gte=since)
+            .order_by("-id")[:_SHOWN]
+        ),
+        "refusals": list(
+            RefusedConnection.objects.filter(last_at__gte=since).order_by("-last_at")[:_SHOWN]
+        ),
+    }
+
+
+def serving_model() -> ServingModel:
+    """The model that serves bots without one of their own."""
+    host = urlsplit(settings.ARISE_MODEL_BASE_URL).netloc.rpartition("@")[2] or "api.openai.com"
+    return ServingModel(settings.ARISE_DEMO_MODEL, settings.ARISE_CHAT_MODEL, host)
+
+
+def environment(request: HttpRequest) -> list[str] | None:
+    """The theme's ENVIRONMENT label, on every page: that nobody takes the demo model for a model."""
+    return [_("demo model: scripted answers"), "warning"] if settings.ARISE_DEMO_MODEL else None
+
+
+def _bot_line(bot: Bot) -> BotLine:
+    connections = live(bot)
+    return BotLine(
+        bot=bot,
+        url=display.change_url(Bot, bot.pk),
+        state=connection_state(bot),
+        implementations=list(dict.fromkeys(map(implementation_of, connections))),
+        nicknames=list(dict.fromkeys(c.nickname for c in connections if c.nickname)),
+    )
+
+
+def _waiting() -> list[Waiting]:
+    due = Chat.objects.filter(turn_due_at__isnull=False).count()
+    running = Turn.objects.filter(state=Turn.State.RUNNING).count()
+    states: dict[str, int] = dict(
+        OutboxEntry.objects.filter(state__in=_OPEN)
+        .order_by()
+        .values_list("state")
+        .annotate(count=Count("pk"))
+    )
+    lines = [
+        Waiting(_("chats to be judged"), due, display.list_url(Chat, turn_due_at__isempty=0)),
+        Waiting(
+            _("turns running"),
+            running,
+            display.list_url(Turn, state__exact=Turn.State.RUNNING.value),
+        ),
+    ]
+    for state in _OPEN:
+        url = display.list_url(OutboxEntry, state__exact=state.value)
+        text = _("Outbox: %(state)s") % {"state": state.label}
+        lines.append(Waiting(text, states.get(state.value, 0), url))
+    return lines
+
+
+def _websocket_url(request: HttpRequest) -> str:
+    scheme = "wss" if request.is_secure() else "ws"
+    return f"{scheme}://{request.get_host()}/onebot/v11/ws"

@@ -1,0 +1,170 @@
+"""The gateway's part of the console: connections, refusals, and how each bot is connected."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from botgateway.models import Connection, RefusedConnection
+from core.admin import display
+from core.admin.bots import BotAdmin
+from core.admin.facts import FactAdmin
+from core.models import Bot
+
+
+def with_open_connections(bots: QuerySet[Bot]) -> QuerySet[Bot]:
+    """Bots with their open connections, newest first, as `open_connections`: one more query."""
+    open_ones = Connection.objects.filter(closed_at__isnull=True).order_by("-id")
+    return bots.prefetch_related(Prefetch("connections", open_ones, to_attr="open_connections"))
+
+
+def live(bot: Bot) -> Sequence[Connection]:
+    """The live connections of a bot loaded as above: of each role the newest open one."""
+    newest: dict[str, Connection] = {}
+    for connection in getattr(bot, "open_connections", ()):
+        newest.setdefault(connection.role, connection)
+    return list(newest.values())
+
+
+def implementation_of(connection: Connection) -> str:
+    """What is at the other end, as it names itself."""
+    return " ".join(filter(None, (connection.implementation, connection.version))) or _("unnamed")
+
+
+@admin.display(description=gettext_lazy("connection"))
+def connection_state(bot: Bot) -> SafeString:
+    """Whether and since when it is connected, and whether the account is logged in."""
+    connections = live(bot)
+    if not connections:
+        return display.label(_("not connected"), "warn" if bot.enabled else "")
+    if any(connection.online is False for connection in connections):
+        return display.label(_("connected, account logged out"), "bad")
+    since = min(connection.connected_at for connection in connections)
+    return display.label(_("connected for %(time)s") % {"time": timesince(since)}, "good")
+
+
+admin.site.unregister(Bot)
+
+
+@admin.register(Bot)
+class ConnectedBotAdmin(BotAdmin):
+    """Core's page of bots, which knows nothing of sockets, with how each is connected."""
+
+    list_display = (
+        "self_id",
+        "shown_name",
+        "enabled",
+        "connection",
+        "implementation",
+        "chat_model",
+        "chats",
+    )
+    readonly_fields = (*BotAdmin.readonly_fields, "connections")
+    fieldsets: ClassVar[Any] = (
+        *BotAdmin.fieldsets,
+        (gettext_lazy("Connection"), {"fields": ("connections",)}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Bot]:
+        return with_open_connections(super().get_queryset(request))
+
+    @admin.display(description=gettext_lazy("connection"))
+    def connection(self, bot: Bot) -> SafeString:
+        return connection_state(bot)
+
+    @admin.display(description=gettext_lazy("implementation"))
+    def implementation(self, bot: Bot) -> SafeString:
+        return display.name(", ".join(dict.fromkeys(map(implementation_of, live(bot)))))
+
+    @admin.display(description=gettext_lazy("connections"))
+    def connections(self, bot: Bot) -> SafeString:
+        if bot._state.adding:
+            return display.label(_("not connected"))
+        lines = [(_line(connection),) for connection in live(bot)]
+        lines.append((display.link(display.list_url(Connection, bot__id__exact=bot.pk), _("all")),))
+        return format_html_join("", "<div>{}</div>", [(connection_state(bot),), *lines])
+
+
+def _line(connection: Connection) -> SafeString:
+    parts = (
+        connection.get_role_display(),
+        implementation_of(connection),
+        connection.nickname,
+        _("from %(address)s") % {"address": connection.remote_address or "–"},
+        _("since %(time)s")
+        % {"time": timezone.localtime(connection.connected_at).strftime("%Y-%m-%d %H:%M:%S")},
+    )
+    return display.link(
+        display.change_url(Connection, connection.pk), " · ".join(filter(None, parts))
+    )
+
+
+@admin.register(Connection)
+class ConnectionAdmin(FactAdmin[Connection]):
+    list_display = (
+        "connected_at",
+        "bot",
+        "role",
+        "state",
+        "named",
+        "online",
+        "remote_address",
+        "last_frame_at",
+        "closed_at",
+        "close_reason",
+    )
+    list_display_links = ("connected_at",)
+    list_select_related = ("bot",)
+    list_filter = (("closed_at", admin.EmptyFieldListFilter), "bot", "role", "connected_at")
+    search_fields = (
+        "bot__self_id",
+        "bot__name",
+        "implementation",
+        "remote_address",
+        "close_reason",
+    )
+    readonly_fields = ("state", "named")
+    exclude = ("implementation", "version")
+
+    @admin.display(description=gettext_lazy("state"))
+    def state(self, connection: Connection) -> SafeString:
+        if connection.closed_at is not None:
+            return display.label(_("closed"))
+        return display.label(_("open"), "good")
+
+    @admin.display(description=gettext_lazy("implementation"))
+    def named(self, connection: Connection) -> SafeString:
+        return display.name(implementation_of(connection))
+
+
+@admin.register(RefusedConnection)
+class RefusedConnectionAdmin(FactAdmin[RefusedConnection]):
+    list_display = (
+        "last_at",
+        "shown_self_id",
+        "reason",
+        "attempts",
+        "remote_address",
+        "first_at",
+        "shown_agent",
+    )
+    list_display_links = ("last_at",)
+    list_filter = ("reason", "last_at")
+    search_fields = ("self_id", "remote_address", "user_agent")
+    ordering = ("-last_at", "-id")
+
+    @admin.display(description=gettext_lazy("account"), ordering="self_id")
+    def shown_self_id(self, refusal: RefusedConnection) -> SafeString:
+        return display.name(refusal.self_id or "–")
+
+    @admin.display(description=gettext_lazy("user agent"))
+    def shown_agent(self, refusal: RefusedConnection) -> SafeString:
+        return display.excerpt(refusal.user_agent, 40)

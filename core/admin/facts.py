@@ -1,0 +1,72 @@
+"""What happened is read, not edited: the ground that the pages of facts share."""
+
+from typing import Any, ClassVar, Generic, TypeVar
+
+from django.contrib.admin import SimpleListFilter
+from django.contrib.admin.options import ModelAdmin as DjangoModelAdmin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.functional import cached_property
+from django.utils.translation import gettext_lazy as _
+
+from core.admin.theme import ModelAdmin, Paginator
+from core.models import Chat
+
+Row = TypeVar("Row", bound=Model)
+
+
+class CappedPaginator(Paginator[Any]):
+    """Counts no further than a list can be paged: a million rows cost what ten thousand do.
+
+    What lies deeper is found by search and filters.
+    """
+
+    cap = 10_000
+
+    @cached_property
+    def count(self) -> int:
+        rows = self.object_list
+        if not isinstance(rows, QuerySet):
+            return len(rows)
+        return rows.order_by().values("pk")[: self.cap].count()
+
+
+class FactAdmin(ModelAdmin[Row], Generic[Row]):
+    """Rows that nobody adds, changes or deletes by hand."""
+
+    paginator = CappedPaginator
+    show_full_result_count = False
+    list_per_page = 50
+    list_filter_sheet = True
+    actions = None
+    ordering: ClassVar[tuple[str, ...]] = ("-id",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Row | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Row | None = None) -> bool:
+        return False
+
+
+class ChatFilter(SimpleListFilter):
+    """Shows which chat a list is narrowed to, without offering a hundred thousand of them."""
+
+    title = _("chat")
+    parameter_name = "chat"
+
+    def lookups(
+        self, request: HttpRequest, model_admin: "DjangoModelAdmin[Any]"
+    ) -> list[tuple[str, str]]:
+        chosen = request.GET.get(self.parameter_name, "")
+        if not chosen.isdecimal() or len(chosen) > 18:
+            return []
+        return [(str(chat.pk), str(chat)) for chat in Chat.objects.filter(pk=chosen)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
+        value = self.value()
+        if value is None:
+            return None
+        return queryset.filter(chat=int(value)) if value.isdecimal() else queryset.none()

@@ -1,0 +1,74 @@
+"""The console's pages of what people said and did, and of what the gate decided about it."""
+
+from django.contrib import admin
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from core.admin import display
+from core.admin.facts import ChatFilter, FactAdmin
+from core.models import Decision, InboundItem
+
+
+@admin.register(InboundItem)
+class InboundItemAdmin(FactAdmin[InboundItem]):
+    list_display = (
+        "received_at",
+        "chat",
+        "kind",
+        "sender",
+        "said",
+        "trigger",
+        "turn",
+        "recalled_at",
+    )
+    list_display_links = ("received_at", "said")
+    list_select_related = ("chat", "turn")
+    list_filter = ("bot", "kind", "trigger", "from_self", "is_old", "received_at", ChatFilter)
+    search_fields = ("text", "sender_name", "sender_id", "platform_message_id")
+    search_help_text = _("Text, sender or message id")
+    exclude = ("parts", "text", "sender_name")
+    readonly_fields = ("sender", "shown_text", "shown_parts")
+
+    @admin.display(description=_("sender"), ordering="sender_id")
+    def sender(self, item: InboundItem) -> SafeString:
+        return display.name(f"{item.sender_name} ({item.sender_id})")
+
+    @admin.display(description=_("text"))
+    def said(self, item: InboundItem) -> SafeString:
+        kinds = "".join(
+            f"[{part.get('type')}]" for part in item.parts if part.get("type") != "text"
+        )
+        return display.excerpt(item.text or kinds or " ".join(item.emoji) or item.target_id or "–")
+
+    @admin.display(description=_("text"))
+    def shown_text(self, item: InboundItem) -> SafeString:
+        return display.name(item.text)
+
+    @admin.display(description=_("parts"))
+    def shown_parts(self, item: InboundItem) -> SafeString:
+        return display.json_block(item.parts)
+
+
+@admin.register(Decision)
+class DecisionAdmin(FactAdmin[Decision]):
+    list_display = ("created_at", "chat", "shown_verdict", "reason", "items", "turn")
+    list_display_links = ("created_at",)
+    list_select_related = ("chat", "turn")
+    list_filter = ("verdict", "chat__bot", "created_at", ChatFilter)
+    search_fields = ("reason", "chat__external_id", "chat__title")
+    readonly_fields = ("items",)
+
+    @admin.display(description=_("verdict"), ordering="verdict")
+    def shown_verdict(self, decision: Decision) -> SafeString:
+        return display.label(decision.get_verdict_display(), decision.verdict)
+
+    @admin.display(description=_("items"))
+    def items(self, decision: Decision) -> SafeString:
+        """The items that it covers, as a filtered list."""
+        url = display.list_url(
+            InboundItem,
+            chat=decision.chat_id,
+            id__gte=decision.first_item_id,
+            id__lte=decision.last_item_id,
+        )
+        return display.link(url, f"{decision.first_item_id} – {decision.last_item_id}")

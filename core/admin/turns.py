@@ -1,0 +1,63 @@
+"""The console's pages of turns: the list, and one page that tells a turn from beginning to end."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from core.admin import display, turn_story
+from core.admin.facts import ChatFilter, FactAdmin
+from core.models import Turn
+
+
+@admin.register(Turn)
+class TurnAdmin(FactAdmin[Turn]):
+    list_display = (
+        "started_at",
+        "chat",
+        "shown_state",
+        "trigger",
+        "model",
+        "steps",
+        "sends",
+        "tokens",
+        "seconds",
+        "error",
+    )
+    list_display_links = ("started_at",)
+    list_select_related = ("chat",)
+    list_filter = ("state", "trigger", "chat__bot", "started_at", ChatFilter)
+    search_fields = ("=id", "chat__external_id", "chat__title", "model", "error", "error_detail")
+    search_help_text = _("Turn number, chat, model or error")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Turn]:
+        # A turn's context is long, and only its own page shows it.
+        return super().get_queryset(request).defer("messages", "tools")
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        turn = turn_story.find(object_id)
+        story = turn_story.tell(turn) if turn else None
+        return super().change_view(
+            request, object_id, form_url, {**(extra_context or {}), "story": story}
+        )
+
+    @admin.display(description=_("state"), ordering="state")
+    def shown_state(self, turn: Turn) -> SafeString:
+        return display.label(turn.get_state_display(), turn.state)
+
+    @admin.display(description=_("tokens in / out"), ordering="prompt_tokens")
+    def tokens(self, turn: Turn) -> str:
+        return f"{turn.prompt_tokens} / {turn.completion_tokens}"
+
+    @admin.display(description=_("took"))
+    def seconds(self, turn: Turn) -> str:
+        return turn_story.duration(turn)
