@@ -10,7 +10,7 @@ from core.errors import ModelFailure
 from core.llm import reading
 from core.llm.types import Answer, ToolCallRequest
 
-__all__ = ["Answer", "ToolCallRequest", "complete"]
+__all__ = ["Answer", "ToolCallRequest", "complete", "list_models"]
 
 _NO_KEY = "none"  # what the settings give where the endpoint asks for none
 
@@ -21,6 +21,9 @@ def complete(*, model: str, messages: list[dict[str, Any]], tools: list[dict[str
     This may wait for minutes (ARISE_MODEL_TIMEOUT_SECONDS an attempt, ARISE_MODEL_RETRIES more
     attempts): the caller gives its database connection back first. Raises ModelFailure.
     """
+    if settings.ARISE_DEMO_MODEL and not settings.ARISE_MODEL_BASE_URL:
+        # Without an address the openai package would ask its own vendor.
+        raise ModelFailure("unreachable", "the built-in demo model runs only while `up` does")
     # Most of a second to import, and only a worker needs it.
     from core.llm import endpoint  # noqa: PLC0415
 
@@ -37,6 +40,23 @@ def complete(*, model: str, messages: list[dict[str, Any]], tools: list[dict[str
         return reading.read(body, retries=retries, seconds=time.monotonic() - began)
     except ModelFailure as failure:
         raise ModelFailure(failure.code, _safe(failure.detail, key)) from None
+
+
+def list_models(*, seconds: float) -> list[str]:
+    """Names of the endpoint's models, for the doctor; empty where it answers but lists none.
+
+    Raises ModelFailure as `complete` does, without asking twice.
+    """
+    from core.llm import endpoint  # noqa: PLC0415
+
+    key = settings.ARISE_MODEL_API_KEY
+    try:
+        body = endpoint.list_models(
+            base_url=settings.ARISE_MODEL_BASE_URL, api_key=key, seconds=seconds
+        )
+    except ModelFailure as failure:
+        raise ModelFailure(failure.code, _safe(failure.detail, key)) from None
+    return reading.model_names(body)
 
 
 def _request(

@@ -101,6 +101,15 @@ def post(
     return raw.http_response.content, raw.retries_taken
 
 
+def list_models(*, base_url: str, api_key: str, seconds: float) -> bytes:
+    """Ask which models there are, which costs nothing; one attempt. Raises ModelFailure."""
+    try:
+        return _client(base_url, api_key, seconds, 0).models.with_raw_response.list().content
+    except (openai.OpenAIError, httpx2.InvalidURL, ValueError) as error:
+        code, detail = _failure(error)
+        raise ModelFailure(code, detail) from None
+
+
 def _failure(error: Exception) -> tuple[str, str]:
     match error:
         case openai.APITimeoutError():

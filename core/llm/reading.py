@@ -30,6 +30,18 @@ def read(body: bytes, *, retries: int = 0, seconds: float = 0.0) -> Answer:
         raise _bad(f"the answer is not JSON: {start}") from None
 
 
+def model_names(body: bytes) -> list[str]:
+    """The ids in a list of models; empty when it is none."""
+    try:
+        document = json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return []
+    models = document.get("data") if isinstance(document, dict) else None
+    entries = models if isinstance(models, list) else []
+    names = [entry.get("id") for entry in entries if isinstance(entry, dict)]
+    return [text.clean_text(name) for name in names if isinstance(name, str)]
+
+
 def _bad(detail: str) -> ModelFailure:
     return ModelFailure("bad_answer", detail)
 

@@ -1,0 +1,211 @@
+"""The site's own checks for `manage.py doctor`: the services, the model, the media store."""
+
+import http.client
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import redis
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from arise_site import probes
+from core import doctor
+from core.doctor import Finding
+from core.errors import ModelFailure
+from core.llm import client
+from core.models import Bot
+
+NOT_RUNNING = "arise is not running: make run"
+_OLDEST_POSTGRES = 150000
+_SCARCE_BYTES = 500 * 1024 * 1024
+_MODEL_SECONDS = 5.0
+
+
+@doctor.register
+def web() -> Iterable[Finding]:
+    if web_answers():
+        yield Finding("web", "ok", f"answers on port {settings.ARISE_PORT}")
+    else:
+        yield Finding(
+            "web", "warning", f"nothing of arise on port {settings.ARISE_PORT}", NOT_RUNNING
+        )
+
+
+def web_answers() -> bool:
+    """Whether it is arise that answers where the web process should listen."""
+    host = settings.ARISE_HOST
+    names = [name for name in settings.ALLOWED_HOSTS if not name.startswith((".", "*"))]
+    target = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    asked = http.client.HTTPConnection(target, settings.ARISE_PORT, timeout=2)
+    try:
+        asked.request("GET", "/healthz", headers={"Host": names[0]} if names else {})
+        return bool(json.loads(asked.getresponse().read(1000)) == {"status": "ok"})
+    except (OSError, http.client.HTTPException, ValueError):
+        return False
+    finally:
+        asked.close()
+
+
+@doctor.register
+def database() -> Iterable[Finding]:
+    """Reachable, recent enough, migrated; then the extension, which needs the first to be asked."""
+    silent = probes.why_not({"database": probes.database})
+    if silent:
+        embedded = settings.EMBEDDED_DATABASE
+        advice = NOT_RUNNING if embedded else "check DATABASE_URL, and that the server is up"
+        yield Finding("database", "broken", silent["database"], advice)
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version_num")
+        number = int(cursor.fetchone()[0])
+    served = f"Postgres {number // 10000}.{number % 10000}, database {database_name()}"
+    unapplied = _unapplied()
+    if number < _OLDEST_POSTGRES:
+        yield Finding("database", "broken", served, "Postgres 15 or later is needed")
+    elif unapplied:
+        lacks = f"{served}: {len(unapplied)} migrations to apply, {unapplied[0]} first"
+        yield Finding("database", "broken", lacks, "make run applies them (or manage.py migrate)")
+    else:
+        yield Finding("database", "ok", f"{served}, migrated")
+    yield pgvector()
+
+
+def _unapplied() -> list[str]:
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
+
+
+def database_name() -> str:
+    return str(connection.settings_dict["NAME"])
+
+
+def pgvector() -> Finding:
+    """Whether the extension is there, or else who can make it and how; `up` may ask too."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+        if row := cursor.fetchone():
+            return Finding("pgvector", "ok", f"version {row[0]}")
+        cursor.execute(
+            "SELECT bool_or(trusted) FROM pg_available_extension_versions WHERE name = 'vector'"
+        )
+        trusted = cursor.fetchone()[0]
+        cursor.execute("SELECT rolsuper, rolname FROM pg_roles WHERE rolname = current_user")
+        is_superuser, role = cursor.fetchone()
+    if trusted is None:
+        advice = "install the pgvector package of that Postgres version, then run doctor again"
+        return Finding("pgvector", "broken", "not installed on the database server", advice)
+    if is_superuser or trusted:
+        return Finding("pgvector", "broken", "not made yet", "make run makes it")
+    message = f"not made yet, and the role {role} may not make it"
+    return Finding("pgvector", "broken", message, pgvector_advice(database_name()))
+
+
+def pgvector_advice(name: str) -> str:
+    """The exact words for an administrator of the database."""
+    return f'as a superuser, in the database "{name}", run: CREATE EXTENSION vector;'
+
+
+@doctor.register
+def broker_and_worker() -> Iterable[Finding]:
+    silent = probes.why_not({"broker": probes.broker, "worker": probes.worker})
+    if "broker" in silent:
+        advice = NOT_RUNNING if settings.EMBEDDED_BROKER else "check REDIS_URL, and that it is up"
+        yield Finding("broker", "broken", silent["broker"], advice)
+        yield Finding("worker", "warning", silent["worker"], "see broker")
+        return
+    yield Finding("broker", "ok", _broker_version())
+    if "worker" not in silent:
+        yield Finding("worker", "ok", "answers")
+        return
+    started = "it should come back by itself: see what `make run` prints"
+    yield Finding("worker", "broken", silent["worker"], started if web_answers() else NOT_RUNNING)
+
+
+def _broker_version() -> str:
+    with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2) as server:
+        try:
+            told = server.info("server")
+        except redis.RedisError:  # it may be forbidden, and is nothing that is needed
+            return "answers"
+    name = "Valkey" if "valkey_version" in told else "Redis"
+    return f"{name} {told.get('valkey_version') or told.get('redis_version')}"
+
+
+@doctor.register
+def model() -> Iterable[Finding]:
+    """Asks for the list of models, which no endpoint bills."""
+    if settings.ARISE_DEMO_MODEL:
+        message = (
+            "the built-in demo model serves (scripted, no language model), only while `up` runs"
+        )
+        advice = (
+            "for a real one put OPENAI_API_KEY or OPENAI_BASE_URL, and ARISE_CHAT_MODEL, into .env"
+        )
+        yield Finding("model", "warning", message, advice)
+        return
+    where = settings.ARISE_MODEL_BASE_URL or "OpenAI"
+    try:
+        listed = client.list_models(seconds=_MODEL_SECONDS)
+    except ModelFailure as failure:
+        yield _model_failure(where, failure)
+        return
+    unlisted = sorted(name for name in _chat_models() if listed and name not in listed)
+    if unlisted:
+        message = f"{where} answers, but does not list {', '.join(unlisted)}"
+        yield Finding(
+            "model", "warning", message, "check ARISE_CHAT_MODEL and the bots' chat model"
+        )
+    else:
+        yield Finding("model", "ok", f"{settings.ARISE_CHAT_MODEL} at {where}")
+
+
+def _model_failure(where: str, failure: ModelFailure) -> Finding:
+    message = f"{where}: {failure.detail}"
+    if failure.detail.startswith(("HTTP 401", "HTTP 403")):
+        return Finding("model", "broken", message, "the key is not accepted: check OPENAI_API_KEY")
+    if failure.detail.startswith(("HTTP 404", "HTTP 405", "HTTP 501")):
+        listless = f"{where} answers, but lists no models ({failure.detail})"
+        return Finding("model", "warning", listless, "if turns fail too, check OPENAI_BASE_URL")
+    if failure.code == "rate_limited":
+        return Finding("model", "warning", message, "the endpoint wants fewer calls for now")
+    return Finding("model", "broken", message, "check OPENAI_BASE_URL, and that the endpoint is up")
+
+
+def _chat_models() -> set[str]:
+    names = {settings.ARISE_CHAT_MODEL}
+    if not probes.why_not({"database": probes.database}):
+        own = Bot.objects.filter(enabled=True).exclude(chat_model="")
+        names |= set(own.values_list("chat_model", flat=True))
+    return names
+
+
+@doctor.register
+def media_store() -> Iterable[Finding]:
+    """Writes where media will be kept; while the folder is not made, where it will be made."""
+    folder = Path(settings.MEDIA_ROOT)
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing) as file:
+            file.write(b"arise")
+        free = shutil.disk_usage(existing).free
+    except OSError as error:
+        advice = f"let the user {_user()} write there, or set ARISE_HOME"
+        yield Finding(
+            "media store", "broken", f"can't write in {existing}: {error.strerror}", advice
+        )
+        return
+    room = f"{folder}, {free // 1024**2} MiB free"
+    if free < _SCARCE_BYTES:
+        yield Finding("media store", "warning", room, "make room on that disk")
+    else:
+        yield Finding("media store", "ok", room)
+
+
+def _user() -> str:
+    return f"number {os.geteuid()}"

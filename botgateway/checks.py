@@ -1,0 +1,74 @@
+"""What `manage.py doctor` says of each bot's connection."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import DatabaseError
+from django.utils import timezone
+
+from botgateway.models import Connection, RefusedConnection
+from core import doctor
+from core.doctor import Finding
+from core.models import Bot
+
+_QUIET = timedelta(
+    minutes=3
+)  # implementations send a heartbeat every few seconds, some each minute
+_RECENT = timedelta(minutes=10)
+
+
+@doctor.register
+def connections() -> Iterable[Finding]:
+    """One line for each enabled bot."""
+    try:
+        bots = list(Bot.objects.filter(enabled=True))
+        found = [_bot(bot, timezone.now()) for bot in bots]
+    except DatabaseError:
+        yield Finding("bots", "warning", "can't be looked up", "see database")
+        return
+    if not found:
+        yield Finding("bots", "warning", "no enabled bot", "manage.py addbot SELF_ID makes one")
+    yield from found
+
+
+def _bot(bot: Bot, now: datetime) -> Finding:
+    name = f"bot {bot.self_id}"
+    live = list(Connection.objects.filter(bot=bot, closed_at=None).order_by("-id"))
+    if not live:
+        return Finding(name, "warning", f"not connected{_refusal(bot, now)}", _how_to_connect(bot))
+    roles = {connection.role for connection in live}
+    newest = live[0]
+    who = " ".join(filter(None, (newest.implementation, newest.version))) or "an implementation"
+    if Connection.Role.UNIVERSAL not in roles and len(roles) < 2:
+        message = f"{who} is connected as {newest.get_role_display()} only"
+        return Finding(name, "warning", message, "connect as Universal, or the other role as well")
+    return _liveness(name, who, live, now)
+
+
+def _liveness(name: str, who: str, live: list[Connection], now: datetime) -> Finding:
+    heard_at = max(connection.last_frame_at or connection.connected_at for connection in live)
+    age = max(now - heard_at, timedelta(0))
+    message = f"{who} connected, last frame {age.total_seconds():.0f} s ago"
+    if any(connection.online is False for connection in live):
+        advice = "log the account in again in its implementation"
+        return Finding(name, "warning", f"{message}; the account is logged out", advice)
+    if age > _QUIET:
+        return Finding(name, "warning", message, "see whether the implementation still runs")
+    return Finding(name, "ok", message)
+
+
+def _refusal(bot: Bot, now: datetime) -> str:
+    """The last time that it was turned away, where that is recent enough to be the reason."""
+    recent = RefusedConnection.objects.filter(self_id=bot.self_id, last_at__gt=now - _RECENT)
+    last = recent.order_by("-last_at").first()
+    return f"; refused {last.attempts} times: {last.get_reason_display()}" if last else ""
+
+
+def _how_to_connect(bot: Bot) -> str:
+    host = settings.ARISE_HOST if settings.ARISE_HOST not in {"0.0.0.0", "::"} else "ADDRESS"  # noqa: S104
+    url = f"ws://{f'[{host}]' if ':' in host else host}:{settings.ARISE_PORT}/onebot/v11/ws"
+    return (
+        f"in its implementation add a WebSocket client (reverse WebSocket) to {url} with the bot's"
+        f" token as access token; manage.py addbot {bot.self_id} --rotate makes a new token"
+    )
