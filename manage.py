@@ -7,9 +7,9 @@ import sys
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "arise_site.settings")
-    from django.core.management import execute_from_command_line
+    from arise_site import lending
 
-    execute_from_command_line(sys.argv)
+    lending.run(sys.argv)
 
 
 if __name__ == "__main__":

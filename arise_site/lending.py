@@ -1,0 +1,115 @@
+"""manage.py's way in: a command that needs the embedded database gets it for as long as it runs.
+
+Whoever comes first starts the servers; commands that come meanwhile use them too, and the first
+waits for them before it stops what it started. While `up` runs, all of them use its servers.
+"""
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+
+import django
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command, execute_from_command_line, get_commands
+from django.db import OperationalError, connections
+from django.db.migrations.executor import MigrationExecutor
+
+from arise_site.embedded.accounts import EmbeddedError
+from arise_site.embedded.servers import Servers
+
+# `up` runs the servers itself; the others look at code and files only.
+NEEDS_NO_DATABASE = frozenset(
+    {
+        "up", "help", "version", "check", "makemigrations", "makemessages", "compilemessages",
+        "collectstatic", "findstatic", "diffsettings", "startapp", "startproject", "sendtestemail",
+    }
+)  # fmt: skip
+LOOKS_AT_MIGRATIONS = frozenset(
+    {"migrate", "showmigrations", "sqlmigrate", "squashmigrations", "optimizemigration", "flush"}
+)
+
+
+def run(argv: list[str]) -> None:
+    """Run a management command; what an operator can mend is said in one line, without a trace."""
+    try:
+        with database_for(argv):
+            execute_from_command_line(argv)
+    except (EmbeddedError, ImproperlyConfigured) as error:
+        sys.exit(f"arise: {error}")
+    except OperationalError as error:
+        if "--traceback" in argv:
+            raise
+        sys.exit(f"arise: the database does not answer: {' '.join(str(error).split())}")
+    except BrokenPipeError:
+        # The reader of our output (head, less) has gone; keep the interpreter from saying so.
+        with contextlib.suppress(OSError):
+            sys.stdout.close()
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def database_for(argv: list[str]) -> contextlib.AbstractContextManager[None]:
+    """What must be there while this command runs."""
+    command = argv[1] if len(argv) > 1 else "help"
+    asks_for_help = {"-h", "--help", "--version"} & set(argv)
+    if command in NEEDS_NO_DATABASE or command not in get_commands() or asks_for_help:
+        return contextlib.nullcontext()
+    if not (settings.EMBEDDED_DATABASE or settings.EMBEDDED_BROKER):
+        return contextlib.nullcontext()
+    return lent(migrate=command not in LOOKS_AT_MIGRATIONS)
+
+
+@contextlib.contextmanager
+def lent(*, migrate: bool, poll_seconds: float = 0.1) -> Iterator[None]:
+    """Use the home's servers, started here where they do not run."""
+    servers = Servers(
+        settings.ARISE_HOME, database=settings.EMBEDDED_DATABASE, broker=settings.EMBEDDED_BROKER
+    )
+    settings.ARISE_HOME.mkdir(parents=True, exist_ok=True)
+    if _join(servers, poll_seconds):
+        with servers.users:
+            yield
+        return
+    try:
+        servers.start(say=say)
+        if migrate and settings.EMBEDDED_DATABASE:
+            _migrate()
+        servers.open_to_others()
+        yield
+    finally:
+        connections.close_all()
+        servers.close_to_others(give_up=lambda: False, say=say)
+        servers.stop()
+
+
+def say(text: str) -> None:
+    """Tell the person at the terminal; standard output belongs to the command."""
+    sys.stderr.write(f"arise: {text}\n")
+    sys.stderr.flush()
+
+
+def _join(servers: Servers, poll_seconds: float) -> bool:
+    """True: servers of another process, which waits for us; False: we hold the claim to start them."""
+    told = time.monotonic() + 1
+    while True:
+        if servers.users.try_shared():
+            if servers.answer():
+                return True
+            servers.users.release()
+            if servers.try_claim():
+                return False
+        if told and time.monotonic() > told:
+            say("waiting for the database, which another command is starting or stopping")
+            told = 0
+        time.sleep(poll_seconds)
+
+
+def _migrate() -> None:
+    django.setup()
+    executor = MigrationExecutor(connections["default"])
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        say("migrating the database")
+        call_command("migrate", verbosity=0, interactive=False)

@@ -1,0 +1,85 @@
+"""Child processes that end with us: started tied to this process, stopped in bounded time.
+
+Linux ends a tied child when the *thread* that started it ends, so spawn from the main thread only.
+"""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def tie(death_signal: signal.Signals) -> Callable[[], None]:
+    """What a child runs before its program: have the kernel end it when its parent ends."""
+    parent = os.getpid()
+
+    def in_child() -> None:
+        if _libc is not None:
+            _libc.prctl(PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
+        if os.getppid() != parent:  # the parent ended before the tie was made
+            os._exit(1)
+
+    return in_child
+
+
+def spawn(
+    args: Sequence[str | Path],
+    *,
+    death_signal: signal.Signals = signal.SIGKILL,
+    output: int | IO[bytes],
+    env: Mapping[str, str] | None = None,
+    cwd: str | Path = "/",
+    **more: Any,
+) -> subprocess.Popen[bytes]:
+    """Start a program tied to this process, in a session of its own.
+
+    Its own session keeps a terminal's Ctrl-C from it: the order of stopping is ours to decide.
+    """
+    return subprocess.Popen(  # noqa: S603  (the program lines are ours)
+        [str(arg) for arg in args],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        env=env,
+        cwd=cwd,
+        start_new_session=True,
+        preexec_fn=tie(death_signal),
+        **more,
+    )
+
+
+def stop(
+    process: subprocess.Popen[bytes],
+    *,
+    stop_signal: signal.Signals = signal.SIGTERM,
+    grace_seconds: float,
+    hurry: Callable[[], bool] = lambda: False,
+) -> None:
+    """Ask the process to end; kill it when its grace is over or `hurry` says so."""
+    if process.poll() is not None:
+        return
+    process.send_signal(stop_signal)
+    end = time.monotonic() + grace_seconds
+    while process.poll() is None and time.monotonic() < end and not hurry():
+        time.sleep(0.02)
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+
+
+def how_it_ended(returncode: int) -> str:
+    """`exit code 1` or `killed by SIGKILL`, for a line that a person reads."""
+    if returncode >= 0:
+        return f"exit code {returncode}"
+    try:
+        return f"killed by {signal.Signals(-returncode).name}"
+    except ValueError:
+        return f"killed by signal {-returncode}"
