@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import django
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import call_command, execute_from_command_line, get_commands
+from django.core.management import execute_from_command_line, get_commands
 from django.db import OperationalError, connections
-from django.db.migrations.executor import MigrationExecutor
 
+from arise_site import database
 from arise_site.embedded.accounts import EmbeddedError
 from arise_site.embedded.servers import Servers
 
@@ -38,6 +38,13 @@ def run(argv: list[str]) -> None:
             execute_from_command_line(argv)
     except (EmbeddedError, ImproperlyConfigured) as error:
         sys.exit(f"arise: {error}")
+    except PermissionError as error:
+        if "--traceback" in argv:
+            raise
+        sys.exit(
+            f"arise: {error.filename}: {error.strerror}: run as the user who owns it, or set"
+            " ARISE_HOME to a folder of your own"
+        )
     except OperationalError as error:
         if "--traceback" in argv:
             raise
@@ -76,7 +83,8 @@ def lent(*, migrate: bool, poll_seconds: float = 0.1) -> Iterator[None]:
     try:
         servers.start(say=say)
         if migrate and settings.EMBEDDED_DATABASE:
-            _migrate()
+            django.setup()
+            database.migrate(say)
         servers.open_to_others()
         yield
     finally:
@@ -105,11 +113,3 @@ def _join(servers: Servers, poll_seconds: float) -> bool:
             say("waiting for the database, which another command is starting or stopping")
             told = 0
         time.sleep(poll_seconds)
-
-
-def _migrate() -> None:
-    django.setup()
-    executor = MigrationExecutor(connections["default"])
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        say("migrating the database")
-        call_command("migrate", verbosity=0, interactive=False)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 PR_SET_PDEATHSIG = 1
+MOMENT_SECONDS = 3.0
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
@@ -59,17 +60,23 @@ def spawn(
 def stop(
     process: subprocess.Popen[bytes],
     *,
-    stop_signal: signal.Signals = signal.SIGTERM,
+    signals: Sequence[signal.Signals] = (signal.SIGTERM,),
     grace_seconds: float,
     hurry: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Ask the process to end; kill it when its grace is over or `hurry` says so."""
-    if process.poll() is not None:
-        return
-    process.send_signal(stop_signal)
-    end = time.monotonic() + grace_seconds
-    while process.poll() is None and time.monotonic() < end and not hurry():
-        time.sleep(0.02)
+    """Ask the process to end with each signal in turn, then kill it.
+
+    The first gets the whole grace, cut short when `hurry` says so; the others get a moment.
+    """
+    for number in signals:
+        if process.poll() is not None:
+            return
+        process.send_signal(number)
+        end = time.monotonic() + (grace_seconds if number is signals[0] else MOMENT_SECONDS)
+        while process.poll() is None and time.monotonic() < end:
+            if hurry() and number is signals[0]:
+                break
+            time.sleep(0.02)
     if process.poll() is None:
         process.kill()
         process.wait()

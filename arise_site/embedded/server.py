@@ -74,7 +74,7 @@ class Server(ABC):
         if self.process is not None:
             processes.stop(
                 self.process,
-                stop_signal=self.stop_signal,
+                signals=(self.stop_signal, self.death_signal),
                 grace_seconds=self.grace_seconds,
                 hurry=hurry,
             )

@@ -94,13 +94,13 @@ class Servers:
         self, *, give_up: Callable[[], bool], say: Say = silent, poll_seconds: float = 0.1
     ) -> None:
         """Wait for the commands that use the servers, and keep new ones out."""
-        told = False
+        told = time.monotonic() + 1
         while not self.users.held and not self.users.try_exclusive():
             if give_up():
                 return
-            if not told:
+            if told and time.monotonic() > told:
                 say("waiting for commands that still use the database")
-                told = True
+                told = 0
             time.sleep(poll_seconds)
 
     def stop(self, *, hurry: Callable[[], bool] = never) -> None:

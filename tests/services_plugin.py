@@ -1,0 +1,68 @@
+"""Loaded with `-p`, before anything reads the settings: real services for the tests, from the wheels.
+
+One Postgres and one Valkey in a folder of their own serve all workers of a run. DATABASE_URL or
+REDIS_URL name real ones instead. Nothing of the developer's own home or model is touched.
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from arise_site.embedded import locations
+from arise_site.embedded.servers import Servers
+
+# Set by the run that started the services: workers, which inherit it, start none.
+STARTED = "ARISE_TEST_SERVICES"
+
+
+class TestServices:
+    """The folder and the servers of one test run."""
+
+    def __init__(self) -> None:
+        self.home = Path(tempfile.mkdtemp(prefix="arise-test-"))
+        self.home.chmod(0o755)  # as root, Postgres runs under another account
+        self.servers = Servers(
+            self.home,
+            database=not os.environ.get("DATABASE_URL"),
+            broker=not os.environ.get("REDIS_URL"),
+            fast=True,
+        )
+
+    def start(self) -> None:
+        os.environ[STARTED] = str(os.getpid())
+        os.environ["ARISE_HOME"] = str(self.home)
+        for name in [name for name in os.environ if name.startswith("OPENAI_")]:
+            del os.environ[name]
+        if self.servers.members:
+            self.servers.claim()
+            self.servers.start()
+        # Said outright, so that a `.env` of the developer's can't send the tests elsewhere.
+        os.environ.setdefault("DATABASE_URL", locations.database_url(self.home))
+        os.environ.setdefault("REDIS_URL", locations.redis_url(self.home))
+
+    def stop(self) -> None:
+        if self.servers.members:
+            self.servers.stop()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+_services: TestServices | None = None
+if STARTED not in os.environ:
+    _services = TestServices()
+    try:
+        _services.start()
+    except BaseException:
+        _services.stop()
+        raise
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """The end of the run, after all workers have ended."""
+    global _services
+    if _services is not None:
+        _services.stop()
+        _services = None
