@@ -1,0 +1,74 @@
+"""Flows run through the real web process and the real worker; each test has a bot of its own."""
+
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from pytest_django import DjangoDbBlocker
+
+from core import tokens
+from core.models import Bot
+from tests.fakes.model import Script, ScriptedModel
+from tests.fakes.model_fixtures import script, scripted_model
+from tests.fakes.onebot import FakeOneBot
+from tests.fakes.site import Site
+
+__all__ = ["script", "scripted_model"]
+TOKEN = "a-token-of-the-test"
+
+
+@pytest.fixture(scope="session")
+def site(
+    django_db_setup: None,
+    django_db_blocker: DjangoDbBlocker,
+    scripted_model: ScriptedModel,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Site]:
+    """The site, started once for all flows of this test process."""
+    with django_db_blocker.unblock():
+        site = Site(model_url=scripted_model.url, logs=tmp_path_factory.mktemp("site"))
+    try:
+        site.start()
+        yield site
+    finally:
+        site.stop()
+
+
+@pytest.fixture
+def bot(site: Site, script: Script, django_db_blocker: DjangoDbBlocker) -> Iterator[Bot]:
+    """A bot of this test's own, whose model is this test's script; removed with all that is its."""
+    with django_db_blocker.unblock():
+        bot = Bot.objects.create(
+            self_id=str(10**9 + uuid.uuid4().int % 10**9),
+            name="小助手",
+            persona="You are a helpful bear.",
+            chat_model=script.model,
+            token_hash=tokens.hash_token(TOKEN),
+        )
+        yield bot
+        bot.delete()
+
+
+Platform = Callable[..., AbstractAsyncContextManager[FakeOneBot]]
+
+
+@pytest.fixture
+def platform(site: Site, bot: Bot) -> Platform:
+    """Connects an implementation of the bot: `async with platform() as onebot`."""
+
+    @asynccontextmanager
+    async def connected(**options: Any) -> AsyncIterator[FakeOneBot]:
+        given = {"self_id": int(bot.self_id), "token": TOKEN, **options}
+        async with FakeOneBot(given.pop("url", site.gateway_url), **given) as onebot:
+            yield onebot
+
+    return connected
+
+
+@sync_to_async
+def rows(query: Any) -> list[Any]:
+    """The rows of a query, read outside the event loop."""
+    return list(query)
