@@ -1,0 +1,1 @@
+"""An invented platform: a OneBot v11 implementation that people and tests play with."""

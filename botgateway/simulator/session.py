@@ -1,0 +1,240 @@
+"""A person at a terminal, speaking as members of the simulated platform."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from botgateway.simulator.answers import Answer, shown
+from botgateway.simulator.platform import HandshakeRefused, NoConnection, SimulatedPlatform
+from botgateway.simulator.world import Id, Said, wire_id
+
+HELP = """\
+  @bot hello            say it to the bot; without @bot the group says it among itself
+  /as 10003 Bob         be somebody else           /private  /group 20001   go elsewhere
+  /sticker [NAME]       send a sticker             /poke                    poke the bot
+  /quote N words        quote message #N           /react N 👍              react to it
+  /recall N             recall it                  /help                    /quit"""
+
+RECONNECT_SECONDS = 3.0
+RECONNECT_ATTEMPTS = 20
+_REPLACED_CODES = range(4000, 5000)
+"""Closed for good: dialling again would only throw out whoever took the place."""
+
+
+class Misused(Exception):
+    """A line that can't be obeyed; the text says how it is written."""
+
+
+class Session:
+    """Obeys lines, shows what happens. `write` puts one line on the terminal."""
+
+    def __init__(
+        self, platform: SimulatedPlatform, write: Callable[[str], None], *, group: Id, user: Id
+    ) -> None:
+        self._platform = platform
+        self._write = write
+        self._chat = f"group:{group}"
+        self._user = user
+        self._numbered: list[Said] = []
+        self._numbers: dict[int, int] = {}
+        self._hinted = False
+        self._acted = asyncio.Event()
+        self._commands: dict[str, Callable[[str], Awaitable[None]]] = {
+            "/as": self._become,
+            "/private": self._go_private,
+            "/group": self._go_to_group,
+            "/sticker": self._send_sticker,
+            "/poke": self._poke,
+            "/quote": self._quote,
+            "/react": self._react,
+            "/recall": self._recall,
+            "/help": self._help,
+        }
+
+    async def run(self, lines: asyncio.Queue[str | None], *, linger_seconds: float) -> None:
+        """Obeys lines until /quit or the end (None), then waits until the bot is quiet that long.
+
+        Raises NoConnection when the connection is lost and does not come back.
+        """
+        self._show_place()
+        self._write(HELP)
+        while True:
+            line = await self._next(lines)
+            if line is None:
+                await self._linger(linger_seconds)
+                return
+            if line.strip() == "/quit":
+                return
+            await self.obey(line.strip())
+
+    async def obey(self, line: str) -> None:
+        """Does what one line says; a line that is wrong is answered with how to write it."""
+        word, _, rest = line.partition(" ")
+        try:
+            if word in self._commands:
+                await self._commands[word](rest.strip())
+            elif word.startswith("/"):
+                raise Misused(f"no such command: {word} (see /help)")
+            elif line:
+                await self._say(line)
+        except Misused as error:
+            self._write(f"  ? {error}")
+        except NoConnection as error:
+            self._write(f"  ? not done: {error}")
+
+    def report(self, action: str, done: Answer) -> None:
+        """Shows what the bot did."""
+        self._acted.set()
+        bot = self._platform.world.bot_name
+        if done.said is None:
+            self._write(f"  * {bot} {done.line}")
+        elif action in ("delete_msg", "set_msg_emoji_like"):
+            self._write(f"  * {bot} {done.line}: #{self._number(done.said)}")
+        else:
+            self._show(done.said)
+
+    async def _next(self, lines: asyncio.Queue[str | None]) -> str | None:
+        """The next line; a connection that is lost meanwhile is made again."""
+        line = asyncio.ensure_future(lines.get())
+        try:
+            while not line.done():
+                closed = asyncio.ensure_future(self._platform.wait_closed())
+                await asyncio.wait({line, closed}, return_when=asyncio.FIRST_COMPLETED)
+                if closed.done() and not line.done():
+                    await self._reconnect(*closed.result())
+                closed.cancel()
+            return line.result()
+        finally:
+            line.cancel()
+
+    async def _reconnect(self, code: int | None, reason: str) -> None:
+        told = _closed(code, reason)
+        if code in _REPLACED_CODES:
+            raise NoConnection(told)
+        self._write(f"  ! {told}; dialling again")
+        for attempt in range(1, RECONNECT_ATTEMPTS + 1):
+            await asyncio.sleep(RECONNECT_SECONDS)
+            await self._platform.close()
+            try:
+                await self._platform.connect()
+            except HandshakeRefused:
+                raise
+            except NoConnection:
+                if attempt == RECONNECT_ATTEMPTS:
+                    raise
+            else:
+                self._write("  ! connected again")
+                return
+
+    async def _linger(self, seconds: float) -> None:
+        closed = asyncio.ensure_future(self._platform.wait_closed())
+        while True:
+            self._acted.clear()
+            acted = asyncio.ensure_future(self._acted.wait())
+            done, _ = await asyncio.wait(
+                {acted, closed}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+            acted.cancel()
+            if closed in done:
+                raise NoConnection(_closed(*closed.result()))
+            if not done:
+                closed.cancel()
+                return
+
+    async def _say(self, line: str, reply_to: int | None = None) -> None:
+        world = self._platform.world
+        mention = False
+        for name in ("@bot", f"@{world.bot_name}", f"@{world.self_id}"):
+            if line == name or line.startswith(f"{name} "):
+                mention, line = True, line.removeprefix(name).strip()
+                break
+        said = await self._platform.say(
+            self._chat, self._user, line, mention_bot=mention, reply_to=reply_to
+        )
+        self._show(said)
+        in_group = self._chat.startswith("group:")
+        if in_group and not mention and reply_to is None and not self._hinted:
+            self._hinted = True
+            self._write("  (not addressed to the bot: begin with @bot for that)")
+
+    async def _become(self, rest: str) -> None:
+        user, _, name = rest.partition(" ")
+        if not user:
+            raise Misused("/as ID [NAME]")
+        self._user = wire_id(user)
+        if name or self._user not in self._platform.world.people:
+            self._platform.world.people[self._user] = name.strip() or f"User {user}"
+        if self._chat.startswith("private:"):
+            self._chat = f"private:{user}"
+        self._show_place()
+
+    async def _go_private(self, rest: str) -> None:
+        if rest:
+            await self._become(rest)
+        self._chat = f"private:{self._user}"
+        self._show_place()
+
+    async def _go_to_group(self, rest: str) -> None:
+        known = self._platform.world.groups
+        group = wire_id(rest) if rest else next(iter(known))
+        known.setdefault(group, f"Group {group}")
+        self._chat = f"group:{group}"
+        self._show_place()
+
+    async def _send_sticker(self, rest: str) -> None:
+        self._show(await self._platform.say(self._chat, self._user, sticker=rest or "wave"))
+
+    async def _poke(self, _rest: str) -> None:
+        await self._platform.poke(self._chat, self._user)
+        self._write(f"  {self._name(self._user)} pokes {self._platform.world.bot_name}")
+
+    async def _quote(self, rest: str) -> None:
+        said, words = self._picked(rest, "/quote N WORDS")
+        await self._say(words, reply_to=said.message_id)
+
+    async def _react(self, rest: str) -> None:
+        said, emoji = self._picked(rest, "/react N EMOJI")
+        if not emoji or (len(emoji.rstrip("\ufe0f")) > 1 and not emoji.isdigit()):
+            raise Misused("/react N EMOJI, the emoji one character or a number")
+        await self._platform.react(
+            said, self._user, emoji if emoji.isdigit() else str(ord(emoji[0]))
+        )
+        self._write(f"  {self._name(self._user)} reacts to #{self._number(said)} with {emoji}")
+
+    async def _recall(self, rest: str) -> None:
+        said, _ = self._picked(rest, "/recall N")
+        await self._platform.recall(said)
+        self._write(f"  #{self._number(said)} was recalled")
+
+    async def _help(self, _rest: str) -> None:
+        self._write(HELP)
+
+    def _picked(self, rest: str, usage: str) -> tuple[Said, str]:
+        number, _, words = rest.partition(" ")
+        number = number.removeprefix("#")
+        if not (number.isascii() and number.isdigit()):
+            raise Misused(f"{usage}, N the number of a message above")
+        if not 1 <= int(number) <= len(self._numbered):
+            raise Misused(f"there is no message #{number}")
+        return self._numbered[int(number) - 1], words.strip()
+
+    def _number(self, said: Said) -> int:
+        if said.message_id not in self._numbers:
+            self._numbered.append(said)
+            self._numbers[said.message_id] = len(self._numbered)
+        return self._numbers[said.message_id]
+
+    def _show(self, said: Said) -> None:
+        words = shown(said.segments, self._platform.world)
+        where = "" if said.chat == self._chat else f" ({said.chat})"
+        self._write(f"#{self._number(said)} {self._name(said.sender_id)}{where}: {words}")
+
+    def _show_place(self) -> None:
+        self._write(f"You are {self._name(self._user)} ({self._user}) in {self._chat}.")
+
+    def _name(self, user: Id) -> str:
+        return self._platform.world.name(user)
+
+
+def _closed(code: int | None, reason: str) -> str:
+    told = " ".join(str(one) for one in (code, reason) if one)
+    return f"the gateway closed the connection ({told or 'no reason told'})"

@@ -1,0 +1,225 @@
+"""A OneBot v11 implementation that follows a script, over a real WebSocket."""
+
+import asyncio
+import contextlib
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+from botgateway.simulator import platform
+from botgateway.simulator.answers import Answer
+from botgateway.simulator.platform import SimulatedPlatform
+from botgateway.simulator.world import Frame, Id, Said, World, wire_id
+
+SEND_ACTIONS = {"send_group_msg", "send_private_msg", "send_msg"}
+
+NAPCAT_TIMEOUT = (
+    "Timeout: NTEvent serviceAndMethod:NodeIKernelMsgService/sendMsg "
+    'ListenerName:NodeIKernelMsgListener/onMsgInfoListUpdate EventRet:\n{\n    "result": 0\n}\n'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """How one call is taken.
+
+    `delivered`: it is done on the platform. `answered`: a response is sent, `after_seconds` later.
+    `retcode` other than 0 makes it a failure with `message`, whatever was delivered. `hang_up`
+    cuts the connection before or after the response.
+    """
+
+    delivered: bool = True
+    answered: bool = True
+    after_seconds: float = 0
+    retcode: int = 0
+    message: str = ""
+    message_id: int | None = None
+    hang_up: Literal["never", "before", "after"] = "never"
+
+
+def late(seconds: float) -> Behaviour:
+    """Done at once, answered late."""
+    return Behaviour(after_seconds=seconds)
+
+
+def silent(*, delivered: bool) -> Behaviour:
+    """Never answered."""
+    return Behaviour(delivered=delivered, answered=False)
+
+
+def refused(retcode: int = 1200, message: str = "EventChecker Failed: 被禁言") -> Behaviour:
+    """Not done, and said so."""
+    return Behaviour(delivered=False, retcode=retcode, message=message)
+
+
+def timeout_but_sent() -> Behaviour:
+    """Done, yet reported as a time-out (NapCat issues 932, 1772)."""
+    return Behaviour(retcode=1200, message=NAPCAT_TIMEOUT)
+
+
+def timeout_not_sent() -> Behaviour:
+    """Not done, reported as a time-out too."""
+    return Behaviour(delivered=False, retcode=1200, message=NAPCAT_TIMEOUT)
+
+
+def answers_id(message_id: int) -> Behaviour:
+    """Done, and answered with this message id: 0 and -1 tell none."""
+    return Behaviour(message_id=message_id)
+
+
+def hangs_up(when: Literal["before", "after"], *, delivered: bool) -> Behaviour:
+    """Cuts the connection before or after the response."""
+    return Behaviour(delivered=delivered, hang_up=when)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A call as it came in; `at` is the monotonic time."""
+
+    action: str
+    params: dict[str, Any]
+    echo: Any
+    at: float = field(compare=False)
+
+
+class FakeOneBot(SimulatedPlatform):
+    """A simulated platform whose answers a test scripts, and which remembers what it was asked."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        self_id: Id = "10001",
+        token: str = "",
+        auth: Literal["bearer", "token", "query"] = "bearer",
+        role: str | None = "Universal",
+        extra_headers: dict[str, str | None] | None = None,
+        heartbeat_seconds: float = 0,
+        report_own_messages: bool = False,
+    ) -> None:
+        """`extra_headers` overrides headers; None leaves one out."""
+        if auth == "query" and token:
+            url = f"{url}{'&' if '?' in url else '?'}{urlencode({'access_token': token})}"
+        world = World(
+            wire_id(self_id), "Robot", {20001: "Test group"}, {10002: "Ann", 10003: "Bob"}
+        )
+        super().__init__(
+            url, self_id=self_id, token=token, world=world, heartbeat_seconds=heartbeat_seconds
+        )
+        self.report_own_messages = report_own_messages
+        self.calls: list[Received] = []
+        self.responses: list[Frame] = []
+        self._auth = auth
+        self._role = role
+        self._extra_headers = extra_headers or {}
+        self._once: dict[str, deque[Behaviour]] = defaultdict(deque)
+        self._always: dict[str, Behaviour] = {}
+        self._changed = asyncio.Event()
+
+    def script(self, action: str, *behaviours: Behaviour) -> None:
+        """The next calls of an action are taken like this, one after the other."""
+        self._once[action].extend(behaviours)
+
+    def always(self, action: str, behaviour: Behaviour) -> None:
+        """Every call of an action is taken like this, unless it is scripted."""
+        self._always[action] = behaviour
+
+    @property
+    def sent(self) -> list[Said]:
+        """What the bot said and was delivered, in order."""
+        return self.world.sent
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of what was delivered, in order."""
+        return [said.text for said in self.sent]
+
+    def called(self, action: str) -> list[Received]:
+        """The calls of one action so far."""
+        return [call for call in self.calls if call.action == action]
+
+    async def wait_for_sends(self, count: int, timeout: float = 10) -> list[Said]:  # noqa: ASYNC109
+        """Waits until so many messages were delivered, and gives them."""
+        await self.wait_until(lambda: len(self.sent) >= count, timeout, lambda: self.texts)
+        return self.sent
+
+    async def wait_for_calls(
+        self,
+        action: str,
+        count: int = 1,
+        timeout: float = 10,  # noqa: ASYNC109
+    ) -> list[Received]:
+        """Waits until an action was called so often, delivered or not, and gives the calls."""
+        await self.wait_until(
+            lambda: len(self.called(action)) >= count, timeout, lambda: self.calls
+        )
+        return self.called(action)
+
+    async def wait_until(
+        self,
+        holds: Callable[[], bool],
+        timeout: float,  # noqa: ASYNC109
+        seen: Callable[[], object] = lambda: "",
+    ) -> None:
+        """Waits until something holds of what was received; AssertionError tells what was seen."""
+        try:
+            async with asyncio.timeout(timeout):
+                while not holds():
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            raise AssertionError(f"not within {timeout} s; seen: {seen()}") from None
+
+    def headers(self) -> dict[str, str]:
+        """The handshake's headers, as this fake was told to make them."""
+        headers = super().headers()
+        if self._auth == "query":
+            headers.pop("Authorization", None)
+        elif self.token and self._auth == "token":
+            headers["Authorization"] = f"Token {self.token}"
+        changed: dict[str, str | None] = {"X-Client-Role": self._role, **self._extra_headers}
+        merged = {**headers, **changed}
+        return {name: value for name, value in merged.items() if value is not None}
+
+    def hang_up(self) -> None:
+        """Cuts the connection without a close frame, as a broken network does."""
+        assert self.socket is not None
+        self.socket.transport.abort()
+
+    async def tell_own(self, said: Said) -> None:
+        """The platform's echo of a message of the bot's own: evidence that it was sent."""
+        await self.send_event(self.world.message_event(said))
+
+    async def handle_call(self, call: Frame) -> None:
+        """Takes a call as scripted."""
+        action = str(call["action"])
+        self.calls.append(
+            Received(action, call.get("params") or {}, call.get("echo"), time.monotonic())
+        )
+        queue = self._once[action]
+        behaviour = queue.popleft() if queue else self._always.get(action, Behaviour())
+        response, done = self.perform(call) if behaviour.delivered else ({}, Answer())
+        if behaviour.retcode:
+            response = platform.failure(call, behaviour.retcode, behaviour.message)
+        elif behaviour.message_id is not None:
+            response["data"] = {"message_id": behaviour.message_id}
+        self._changed.set()
+        await self._respond(behaviour, response)
+        with contextlib.suppress(platform.NoConnection):
+            await self.tell(done)
+        self._changed.set()
+
+    async def _respond(self, behaviour: Behaviour, response: Frame) -> None:
+        await asyncio.sleep(behaviour.after_seconds)
+        if behaviour.hang_up == "before":
+            self.hang_up()
+        elif behaviour.answered and response:
+            await self.send_frame(response)
+            self.responses.append(response)
+        if behaviour.hang_up == "after":
+            # Closed with a close frame, since an abort could overtake the response.
+            assert self.socket is not None
+            await self.socket.close()
