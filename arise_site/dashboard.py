@@ -62,6 +62,7 @@ def overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     since = timezone.now() - LATELY
     bots = list(with_open_connections(Bot.objects.all())[: _SHOWN_BOTS + 1])
     return context | {
+        "title": _("Overview"),
         "model": serving_model(),
         "bots": [_bot_line(bot) for bot in bots[:_SHOWN_BOTS]],
         "more_bots": len(bots) > _SHOWN_BOTS,

@@ -19,6 +19,12 @@ from core.admin.bots import BotAdmin
 from core.admin.facts import FactAdmin
 from core.models import Bot
 
+_CONNECTED = display.moment("connected_at", gettext_lazy("connected"))
+_LAST_FRAME = display.moment("last_frame_at", gettext_lazy("last frame"))
+_CLOSED = display.moment("closed_at", gettext_lazy("closed"))
+_FIRST = display.moment("first_at", gettext_lazy("first"))
+_LAST = display.moment("last_at", gettext_lazy("last"))
+
 
 def with_open_connections(bots: QuerySet[Bot]) -> QuerySet[Bot]:
     """Bots with their open connections, newest first, as `open_connections`: one more query."""
@@ -110,18 +116,18 @@ def _line(connection: Connection) -> SafeString:
 @admin.register(Connection)
 class ConnectionAdmin(FactAdmin[Connection]):
     list_display = (
-        "connected_at",
+        _CONNECTED,
         "bot",
         "role",
         "state",
         "named",
         "online",
         "remote_address",
-        "last_frame_at",
-        "closed_at",
+        _LAST_FRAME,
+        _CLOSED,
         "close_reason",
     )
-    list_display_links = ("connected_at",)
+    list_display_links = (_CONNECTED,)
     list_select_related = ("bot",)
     list_filter = (("closed_at", admin.EmptyFieldListFilter), "bot", "role", "connected_at")
     search_fields = (
@@ -148,15 +154,15 @@ class ConnectionAdmin(FactAdmin[Connection]):
 @admin.register(RefusedConnection)
 class RefusedConnectionAdmin(FactAdmin[RefusedConnection]):
     list_display = (
-        "last_at",
+        _LAST,
         "shown_self_id",
         "reason",
         "attempts",
         "remote_address",
-        "first_at",
+        _FIRST,
         "shown_agent",
     )
-    list_display_links = ("last_at",)
+    list_display_links = (_LAST,)
     list_filter = ("reason", "last_at")
     search_fields = ("self_id", "remote_address", "user_agent")
     ordering = ("-last_at", "-id")

@@ -20,7 +20,7 @@ from core.models import Bot, Chat
 class BotAdmin(ModelAdmin[Bot]):
     """Bots are made and switched here; one that has chats is switched off rather than deleted."""
 
-    list_display: ClassVar[tuple[str, ...]] = (
+    list_display: tuple[str, ...] = (
         "self_id",
         "shown_name",
         "enabled",

@@ -27,6 +27,10 @@ from core.models import (
     Turn,
 )
 
+_LAST_ITEM = display.moment("last_message_at", _("last item"))
+_DUE = display.moment("turn_due_at", _("due"))
+_LAST_SEEN = display.moment("last_seen_at", _("last seen"))
+
 
 class CapabilitySettingForm(ModelForm[CapabilitySetting]):
     """Refuses names that nothing reads: a mistyped one would switch nothing off in silence."""
@@ -68,8 +72,8 @@ class ChatAdmin(ModelAdmin[Chat]):
         "enabled",
         "sticker_learning",
         "messages",
-        "last_message_at",
-        "turn_due_at",
+        _LAST_ITEM,
+        _DUE,
     )
     list_display_links = ("shown",)
     list_editable = ("enabled", "sticker_learning")
@@ -184,7 +188,7 @@ class ChatAdmin(ModelAdmin[Chat]):
 
 @admin.register(Member)
 class MemberAdmin(FactAdmin[Member]):
-    list_display = ("shown_name", "user_id", "role", "chat", "last_seen_at")
+    list_display = ("shown_name", "user_id", "role", "chat", _LAST_SEEN)
     list_select_related = ("chat",)
     list_filter = (ChatFilter,)
     search_fields = ("user_id", "name")

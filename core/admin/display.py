@@ -1,13 +1,22 @@
 """How values look in the console: labels of states, names of strangers, JSON, links. All escaped."""
 
 import json
-from typing import Any
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from django.contrib import admin
 from django.db.models import Model
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+
+from core.models import Turn
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
 
 
 def label(text: object, state: str = "") -> SafeString:
@@ -26,13 +35,15 @@ def excerpt(text: str, length: int = 80) -> SafeString:
 
 
 def pretty(value: Any) -> str:
-    """JSON for reading; a string that is JSON is laid out too, any other one stays as it is."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return str(value)
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    """JSON for reading; a string that is JSON is laid out too, any other one stays as it is.
+
+    A model may nest its arguments deeper than Python follows.
+    """
+    try:
+        parsed = json.loads(value) if isinstance(value, str) else value
+        return json.dumps(parsed, indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return str(value)
 
 
 def json_block(value: Any) -> SafeString:
@@ -51,6 +62,22 @@ def list_url(model: type[Model], **filters: object) -> str:
     meta = model._meta
     url = reverse(f"admin:{meta.app_label}_{meta.model_name}_changelist")
     return f"{url}?{urlencode(filters)}" if filters else url
+
+
+def turn_link(turn_id: int | None) -> str:
+    """A turn by its number alone: its row is long, so lists do not join it."""
+    return link(change_url(Turn, turn_id), f"#{turn_id}") if turn_id else "–"
+
+
+def moment(field: str, description: "str | _StrPromise") -> Callable[[Model], str]:
+    """A list's column of times to the second, in the person's zone, sorted by `field`."""
+
+    @admin.display(description=description, ordering=field)
+    def shown(row: Model) -> str:
+        value: datetime | None = getattr(row, field)
+        return timezone.localtime(value).strftime("%Y-%m-%d %H:%M:%S") if value else "–"
+
+    return shown
 
 
 def link(url: str, text: object) -> SafeString:

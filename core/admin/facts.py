@@ -2,13 +2,14 @@
 
 from typing import Any, ClassVar, Generic, TypeVar
 
-from django.contrib.admin import SimpleListFilter
+from django.contrib import admin
 from django.contrib.admin.options import ModelAdmin as DjangoModelAdmin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
+from core.admin import display
 from core.admin.theme import ModelAdmin, Paginator
 from core.models import Chat
 
@@ -50,8 +51,13 @@ class FactAdmin(ModelAdmin[Row], Generic[Row]):
     def has_delete_permission(self, request: HttpRequest, obj: Row | None = None) -> bool:
         return False
 
+    @admin.display(description=_("turn"))
+    def turn_link(self, row: Any) -> str:
+        """For lists of rows that belong to a turn."""
+        return display.turn_link(row.turn_id)
 
-class ChatFilter(SimpleListFilter):
+
+class ChatFilter(admin.SimpleListFilter):
     """Shows which chat a list is narrowed to, without offering a hundred thousand of them."""
 
     title = _("chat")

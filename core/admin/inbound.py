@@ -8,21 +8,25 @@ from core.admin import display
 from core.admin.facts import ChatFilter, FactAdmin
 from core.models import Decision, InboundItem
 
+_RECEIVED = display.moment("received_at", _("received"))
+_DECIDED = display.moment("created_at", _("decided"))
+_RECALLED = display.moment("recalled_at", _("recalled"))
+
 
 @admin.register(InboundItem)
 class InboundItemAdmin(FactAdmin[InboundItem]):
     list_display = (
-        "received_at",
+        _RECEIVED,
         "chat",
         "kind",
         "sender",
         "said",
         "trigger",
-        "turn",
-        "recalled_at",
+        "turn_link",
+        _RECALLED,
     )
-    list_display_links = ("received_at", "said")
-    list_select_related = ("chat", "turn")
+    list_display_links = (_RECEIVED, "said")
+    list_select_related = ("chat",)
     list_filter = ("bot", "kind", "trigger", "from_self", "is_old", "received_at", ChatFilter)
     search_fields = ("text", "sender_name", "sender_id", "platform_message_id")
     search_help_text = _("Text, sender or message id")
@@ -51,9 +55,9 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
 
 @admin.register(Decision)
 class DecisionAdmin(FactAdmin[Decision]):
-    list_display = ("created_at", "chat", "shown_verdict", "reason", "items", "turn")
-    list_display_links = ("created_at",)
-    list_select_related = ("chat", "turn")
+    list_display = (_DECIDED, "chat", "shown_verdict", "reason", "items", "turn_link")
+    list_display_links = (_DECIDED,)
+    list_select_related = ("chat",)
     list_filter = ("verdict", "chat__bot", "created_at", ChatFilter)
     search_fields = ("reason", "chat__external_id", "chat__title")
     readonly_fields = ("items",)

@@ -8,21 +8,25 @@ from core.admin import display
 from core.admin.facts import ChatFilter, FactAdmin
 from core.models import OutboxEntry, SentMessage
 
+_WRITTEN = display.moment("created_at", _("written"))
+_DUE = display.moment("due_at", _("due"))
+_SETTLED = display.moment("settled_at", _("settled"))
+
 
 @admin.register(SentMessage)
 class SentMessageAdmin(FactAdmin[SentMessage]):
     list_display = (
-        "created_at",
+        _WRITTEN,
         "chat",
         "handle",
         "said",
         "send_state",
         "reason",
         "message_id",
-        "turn",
+        "turn_link",
     )
-    list_display_links = ("created_at", "said")
-    list_select_related = ("chat", "turn", "entry")
+    list_display_links = (_WRITTEN, "said")
+    list_select_related = ("chat", "entry")
     list_filter = ("entry__state", "kind", "chat__bot", "created_at", ChatFilter)
     search_fields = ("content", "handle", "entry__platform_message_id")
     search_help_text = _("Content, handle or message id")
@@ -63,19 +67,19 @@ class SentMessageAdmin(FactAdmin[SentMessage]):
 @admin.register(OutboxEntry)
 class OutboxEntryAdmin(FactAdmin[OutboxEntry]):
     list_display = (
-        "created_at",
+        _WRITTEN,
         "chat",
         "action",
         "shown_state",
         "reason",
         "held",
         "said",
-        "due_at",
-        "settled_at",
-        "turn",
+        _DUE,
+        _SETTLED,
+        "turn_link",
     )
-    list_display_links = ("created_at", "said")
-    list_select_related = ("chat", "turn", "message")
+    list_display_links = (_WRITTEN, "said")
+    list_select_related = ("chat", "message")
     list_filter = ("state", "action", "bot", "created_at", ChatFilter)
     search_fields = ("message__content", "platform_message_id", "reason", "error")
     search_help_text = _("Content, message id, reason or error")

@@ -12,11 +12,13 @@ from core.admin import display, turn_story
 from core.admin.facts import ChatFilter, FactAdmin
 from core.models import Turn
 
+_STARTED = display.moment("started_at", _("started"))
+
 
 @admin.register(Turn)
 class TurnAdmin(FactAdmin[Turn]):
     list_display = (
-        "started_at",
+        _STARTED,
         "chat",
         "shown_state",
         "trigger",
@@ -27,7 +29,7 @@ class TurnAdmin(FactAdmin[Turn]):
         "seconds",
         "error",
     )
-    list_display_links = ("started_at",)
+    list_display_links = (_STARTED,)
     list_select_related = ("chat",)
     list_filter = ("state", "trigger", "chat__bot", "started_at", ChatFilter)
     search_fields = ("=id", "chat__external_id", "chat__title", "model", "error", "error_detail")
