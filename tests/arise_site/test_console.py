@@ -1,0 +1,196 @@
+"""Every page of the console, whatever app registered it."""
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Group, User
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from core.admin.facts import CappedPaginator, FactAdmin
+from core.models import CapabilitySetting, InboundItem, OutboxEntry, Turn
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = "<script>alert(1)</script>\u202e"
+REGISTERED = list(admin.site._registry)
+FACTS = [model for model, page in admin.site._registry.items() if isinstance(page, FactAdmin)]
+LANGUAGES = ["en", "zh-hans"]
+
+
+def name(model: type[Model]) -> str:
+    return f"{model._meta.app_label}_{model._meta.model_name}"
+
+
+def list_of(model: type[Model]) -> str:
+    return reverse(f"admin:{name(model)}_changelist")
+
+
+def page_of(row: Model) -> str:
+    return reverse(f"admin:{name(type(row))}_change", args=[row.pk])
+
+
+def fill(text: str = "hello") -> None:
+    """One more row of everything, with `text` wherever a stranger may write."""
+    bot = factories.make_bot(name=text[:90])
+    chat = factories.make_chat(bot, title=text)
+    CapabilitySetting.objects.create(chat=chat, target="cap", name="recall", allowed=False)
+    factories.make_member(chat, name=text)
+    item = factories.make_item(chat, text, sender_name=text, emoji=["76"], mentions=["1"])
+    turn = factories.make_turn(
+        chat,
+        first_item_id=item.pk,
+        last_item_id=item.pk,
+        messages=[{"role": "user", "content": text}],
+        tools=[{"type": "function", "function": {"name": "send_message"}}],
+        silence_reason=text,
+        error_detail=text,
+    )
+    item.turn = turn
+    item.save()
+    factories.make_decision([item], turn=turn)
+    message = factories.make_sent(chat, text, turn=turn, handle="m1", entry={"error": text})
+    step = factories.make_step(
+        turn,
+        answer={"role": "assistant", "content": text},
+        messages_added=[{"role": "user", "content": [{"type": "text", "text": text}]}],
+    )
+    factories.make_call(step, arguments=text, result={"ok": True, "handle": message.handle})
+    factories.make_call(step, 1, result={"ok": False, "message": text})
+    factories.make_connection(bot, implementation=text[:90], nickname=text)
+    factories.make_refusal(self_id=text, user_agent=text, remote_address=str(bot.pk))
+    User.objects.create(username=f"user{User.objects.count()}")
+    Group.objects.create(name=f"group{Group.objects.count()}")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("model", REGISTERED, ids=name)
+def test_every_page_opens(admin_client: Client, model: type[Model], language: str) -> None:
+    fill()
+    headers = {"accept-language": language}
+    page = admin_client.get(list_of(model), {"q": "1"}, headers=headers)
+    assert page.status_code == 200
+    assert admin_client.get(list_of(model), headers=headers).status_code == 200
+    row = model._default_manager.order_by("-pk").first()
+    if row is not None:
+        assert admin_client.get(page_of(row), headers=headers).status_code == 200
+    may_add = admin.site._registry[model].has_add_permission(page.wsgi_request)
+    added = admin_client.get(reverse(f"admin:{name(model)}_add"), headers=headers)
+    assert added.status_code == (200 if may_add else 403)
+
+
+@pytest.mark.parametrize("model", REGISTERED, ids=name)
+def test_strangers_are_sent_to_the_log_in(client: Client, model: type[Model]) -> None:
+    answer = client.get(list_of(model))
+    assert answer.status_code == 302
+    assert answer["Location"].startswith(reverse("admin:login"))
+
+
+@pytest.mark.parametrize("model", REGISTERED, ids=name)
+def test_lists_are_flat_in_queries(admin_client: Client, model: type[Model]) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            assert admin_client.get(list_of(model)).status_code == 200
+        return len(seen)
+
+    fill()
+    queries()
+    few = queries()
+    for _ in range(19):
+        fill()
+    assert queries() == few
+
+
+@pytest.mark.parametrize("model", REGISTERED, ids=name)
+def test_what_strangers_write_is_text(admin_client: Client, model: type[Model]) -> None:
+    fill(HOSTILE)
+    pages = [list_of(model)]
+    row = model._default_manager.order_by("-pk").first()
+    pages += [page_of(row)] if row is not None else []
+    for page in pages:
+        assert "<script>alert(1)" not in admin_client.get(page).content.decode()
+
+
+@pytest.mark.parametrize("model", FACTS, ids=name)
+def test_facts_can_not_be_changed(admin_client: Client, model: type[Model]) -> None:
+    fill()
+    row = model._default_manager.get()
+    before = model._default_manager.values().get()
+    data: dict[str, Any] = {field.name: "" for field in model._meta.fields}
+    key = [row.pk]
+    for url in (
+        page_of(row),
+        reverse(f"admin:{name(model)}_add"),
+        reverse(f"admin:{name(model)}_delete", args=key),
+    ):
+        assert admin_client.post(url, {**data, "post": "yes"}).status_code == 403
+    chosen = {"action": "delete_selected", "_selected_action": key, "post": "yes"}
+    admin_client.post(list_of(model), chosen)
+    assert model._default_manager.values().get() == before
+
+
+def test_facts_are_what_the_design_calls_facts() -> None:
+    assert {name(model) for model in FACTS} == {
+        "core_member",
+        "core_inbounditem",
+        "core_decision",
+        "core_turn",
+        "core_sentmessage",
+        "core_outboxentry",
+        "botgateway_connection",
+        "botgateway_refusedconnection",
+    }
+
+
+def test_lists_are_counted_no_further_than_they_are_paged() -> None:
+    chat = factories.make_chat()
+    for _ in range(5):
+        factories.make_item(chat)
+    paginator = CappedPaginator(InboundItem.objects.order_by("-id"), 2)
+    paginator.cap = 3
+    assert paginator.count == 3
+    assert paginator.num_pages == 2
+
+
+def test_a_list_can_be_narrowed_to_a_chat(admin_client: Client) -> None:
+    chat = factories.make_chat(title="Book club")
+    factories.make_item(chat, "said inside")
+    factories.make_item(factories.make_chat(), "said elsewhere")
+    page = admin_client.get(list_of(InboundItem), {"chat": chat.pk}).content.decode()
+    assert "said inside" in page
+    assert "said elsewhere" not in page
+    assert "Book club" in page
+    assert "said inside" not in admin_client.get(list_of(InboundItem), {"chat": "x"}).content.decode()
+
+
+@pytest.mark.parametrize("state", OutboxEntry.State.values)
+def test_the_outbox_is_filtered_by_state(admin_client: Client, state: str) -> None:
+    factories.make_sent(content="words of it", state=state)
+    for other in OutboxEntry.State.values:
+        page = admin_client.get(list_of(OutboxEntry), {"state__exact": other}).content.decode()
+        assert ("words of it" in page) == (other == state)
+
+
+def test_a_turns_list_does_not_load_its_context(admin_client: Client) -> None:
+    fill()
+    with CaptureQueriesContext(connection) as seen:
+        admin_client.get(list_of(Turn))
+    assert not [query for query in seen if '"core_turn"."messages"' in query["sql"]]
+
+
+def test_the_demo_model_is_named_on_every_page(admin_client: Client, settings: Any) -> None:
+    settings.ARISE_DEMO_MODEL = True
+    assert "demo model" in admin_client.get(list_of(Turn)).content.decode()
+    settings.ARISE_DEMO_MODEL = False
+    assert "demo model" not in admin_client.get(list_of(Turn)).content.decode()
+
+
+def test_a_person_without_rights_sees_no_links_to_facts(client: Client) -> None:
+    client.force_login(User.objects.create(username="viewer", is_staff=True))
+    page = client.get(reverse("admin:index")).content.decode()
+    assert list_of(InboundItem) not in page

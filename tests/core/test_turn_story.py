@@ -1,0 +1,129 @@
+"""A turn's page: everything in order, whatever the model and the endpoint put there."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from core.admin import turn_story
+from core.models import Turn
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+def page(client: Client, turn: Turn) -> str:
+    return client.get(reverse("admin:core_turn_change", args=[turn.pk])).content.decode()
+
+
+def make_full(steps: int = 1) -> Turn:
+    chat = factories.make_chat(title="Book club")
+    item = factories.make_item(chat, "what woke it", trigger="mention")
+    turn = factories.make_turn(
+        chat,
+        first_item_id=item.pk,
+        last_item_id=item.pk,
+        messages=[{"role": "system", "content": "the exact persona"}],
+        tools=[{"type": "function", "function": {"name": "a_tool"}}],
+        prompt_tokens=1234,
+        completion_tokens=56,
+    )
+    factories.make_decision([item], turn=turn, reason="mention")
+    for index in range(steps):
+        said = factories.make_sent(chat, f"said {index}", turn=turn, handle=f"m{index}")
+        step = factories.make_step(turn, index, retries=2, model_seconds=1.5)
+        factories.make_call(
+            step,
+            arguments=f'{{"content": "said {index}"}}',
+            result={"ok": True, "handle": said.handle},
+        )
+    return turn
+
+
+def test_it_tells_the_turn_from_beginning_to_end(admin_client: Client) -> None:
+    told = page(admin_client, make_full())
+    order = [
+        "Book club",
+        "1234 / 56",
+        "what woke it",
+        "answer",
+        "the exact persona",
+        "a_tool",
+        "2 retries",
+        "send_message",
+        "&quot;handle&quot;: &quot;m0&quot;",
+        "How it ended",
+        "said 0",
+    ]
+    places = [told.index(words, told.index("arise-page")) for words in order[:2]]
+    at = places[-1]
+    for words in order[2:]:
+        at = told.index(words, at)
+
+
+def test_plain_text_is_marked_as_not_sent(admin_client: Client) -> None:
+    turn = factories.make_turn()
+    factories.make_step(turn, answer={"role": "assistant", "content": "only thinking"})
+    told = page(admin_client, turn)
+    assert told.index("not sent") < told.index("only thinking")
+
+
+def test_a_refused_call_tells_why(admin_client: Client) -> None:
+    turn = factories.make_turn()
+    result = {"ok": False, "error": "bad_arguments", "message": "not JSON"}
+    factories.make_call(factories.make_step(turn), arguments='{"content": ', result=result)
+    told = page(admin_client, turn)
+    assert "refused" in told
+    assert "bad_arguments" in told
+
+
+def test_silence_and_failure_tell_their_reason(admin_client: Client) -> None:
+    silent = factories.make_turn(state="silent", silence_reason="nothing to add")
+    failed = factories.make_turn(state="failed", error="rate_limited", error_detail="429: quota")
+    assert "nothing to add" in page(admin_client, silent)
+    assert "429: quota" in page(admin_client, failed)
+
+
+def test_it_needs_as_many_queries_for_eight_steps_as_for_one(admin_client: Client) -> None:
+    def queries(turn: Turn) -> int:
+        with CaptureQueriesContext(connection) as seen:
+            page(admin_client, turn)
+        return len(seen)
+
+    short, long = make_full(1), make_full(8)
+    page(admin_client, short)
+    assert queries(long) == queries(short)
+
+
+@pytest.mark.parametrize("odd", ["text", None, 7, [], {"role": "user"}, {"role": 1, "content": 2}])
+def test_odd_messages_do_not_break_it(admin_client: Client, odd: Any) -> None:
+    turn = factories.make_turn(messages=[odd], tools=[odd])
+    factories.make_step(turn, messages_added=[odd], answer=odd if isinstance(odd, dict) else {})
+    assert "How it ended" in page(admin_client, turn)
+
+
+def test_deep_arguments_do_not_break_it(admin_client: Client) -> None:
+    turn = factories.make_turn()
+    factories.make_call(factories.make_step(turn), arguments="[" * 100_000)
+    assert "How it ended" in page(admin_client, turn)
+
+
+def test_a_picture_is_named_not_shown() -> None:
+    content = [
+        {"type": "text", "text": "look"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 9000}},
+        {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
+    ]
+    text = turn_story.text_of(content)
+    assert len(text) < 200
+    assert "9022 characters" in text
+    assert "https://example.org/a.png" in text
+
+
+def test_an_unknown_turn_is_no_error(admin_client: Client) -> None:
+    for number in ("999", "x", "9" * 30):
+        url = reverse("admin:core_turn_change", args=[number])
+        assert admin_client.get(url).status_code == 302
