@@ -27,7 +27,7 @@ def web(shared: dict[str, str]) -> Program:
 
     X-Forwarded-For is not read: without a proxy in front, anyone could write his own address.
     """
-    line = [sys.executable, "-m", "daphne", "-v", "0"]
+    line = [sys.executable, "-m", "arise_site.web", "-v", "0"]
     line += ["-b", settings.ARISE_HOST, "-p", str(settings.ARISE_PORT)]
     line += ["--websocket_timeout", "-1"]
     line += ["--websocket-max-message-size", str(FRAME_LIMIT)]

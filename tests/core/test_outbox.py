@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -26,7 +27,7 @@ def chat(bot: Bot) -> Chat:
     return make_chat(bot)
 
 
-def pending(chat: Chat, content: str = "hi", **fields: object) -> SentMessage:
+def pending(chat: Chat, content: str = "hi", **fields: Any) -> SentMessage:
     return make_sent(chat, content, "pending", entry=fields)
 
 
@@ -81,7 +82,7 @@ def test_chats_send_side_by_side(bot: Bot, chat: Chat) -> None:
     ],
 )
 def test_what_waits_is_held_or_is_too_late_is_not_claimed(
-    bot: Bot, chat: Chat, fields: dict[str, object]
+    bot: Bot, chat: Chat, fields: dict[str, Any]
 ) -> None:
     pending(chat, **fields)
     assert claimed(bot) == []

@@ -4,7 +4,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -13,6 +12,10 @@ from urllib.parse import quote
 
 from django.conf import settings
 from django.db import connection
+from django.test import override_settings
+
+from arise_site import programs
+from arise_site.programs import Program
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 WAITS = {
@@ -80,12 +83,11 @@ class Site:
         self.wait_ready()
 
     def start_web(self) -> None:
-        from arise_site.supervisor import web_command  # noqa: PLC0415  (settings first)
-
-        self._spawn("web", web_command("127.0.0.1", self.port))
+        with override_settings(ARISE_HOST="127.0.0.1", ARISE_PORT=self.port):
+            self._spawn(programs.web(self.environment))
 
     def start_worker(self) -> None:
-        self._spawn("worker", [sys.executable, "-m", "celery", "-A", "arise_site", "worker"])
+        self._spawn(programs.worker(self.environment))
 
     def kill(self, name: str) -> None:
         """End a process as a crash would."""
@@ -122,8 +124,8 @@ class Site:
             time.sleep(0.1)
         raise AssertionError(f"not ready: {said}\n{self.log('web')}\n{self.log('worker')}")
 
-    def _spawn(self, name: str, command: list[str]) -> None:
-        with (self.logs / f"{name}.log").open("ab") as log:
-            self.processes[name] = subprocess.Popen(
-                command, cwd=CHECKOUT, env=self.environment, stdout=log, stderr=log
+    def _spawn(self, program: Program) -> None:
+        with (self.logs / f"{program.name}.log").open("ab") as log:
+            self.processes[program.name] = subprocess.Popen(
+                program.line, cwd=CHECKOUT, env=program.env, stdout=log, stderr=log
             )

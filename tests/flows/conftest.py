@@ -1,12 +1,12 @@
 """Flows run through the real web process and the real worker; each test has a bot of its own."""
 
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
 from pytest_django import DjangoDbBlocker
 
 from core import tokens
@@ -61,14 +61,12 @@ def platform(site: Site, bot: Bot) -> Platform:
 
     @asynccontextmanager
     async def connected(**options: Any) -> AsyncIterator[FakeOneBot]:
-        given = {"self_id": int(bot.self_id), "token": TOKEN, **options}
-        async with FakeOneBot(given.pop("url", site.gateway_url), **given) as onebot:
+        """`behind_seconds`: how far the platform's clock is behind; else FakeOneBot's options."""
+        given = {"self_id": bot.self_id, "token": TOKEN, **options}
+        behind = given.pop("behind_seconds", 0)
+        onebot = FakeOneBot(given.pop("url", site.gateway_url), **given)
+        onebot.world.now = lambda: time.time() - behind
+        async with onebot:
             yield onebot
 
     return connected
-
-
-@sync_to_async
-def rows(query: Any) -> list[Any]:
-    """The rows of a query, read outside the event loop."""
-    return list(query)
