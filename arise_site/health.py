@@ -1,5 +1,6 @@
 """/healthz: the process lives. /readyz: the parts that it needs answer."""
 
+import logging
 import threading
 import time
 
@@ -9,26 +10,39 @@ from django.views.decorators.http import require_safe
 
 from arise_site import probes
 
-_SHARED_SECONDS = 1.0
+logger = logging.getLogger(__name__)
+SHARED_SECONDS = 1.0
 
 
-class _SharedLook:
+class SharedLook:
     """One look at all parts serves whoever asks within a second, so that polling costs little."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._looked_at = -_SHARED_SECONDS
         self._found: dict[str, str] = {}
+        self.forget()
 
     def __call__(self) -> dict[str, str]:
         with self._lock:
-            if time.monotonic() - self._looked_at >= _SHARED_SECONDS:
-                self._found = probes.why_not()
-                self._looked_at = time.monotonic()
+            if time.monotonic() - self._looked_at >= SHARED_SECONDS:
+                self._take(probes.why_not())
             return self._found
 
+    def forget(self) -> None:
+        """Have the next one look anew."""
+        self._looked_at = -SHARED_SECONDS
 
-look = _SharedLook()
+    def _take(self, found: dict[str, str]) -> None:
+        if found and found != self._found:
+            reasons = "; ".join(f"{part}: {reason}" for part, reason in found.items())
+            logger.warning("not ready: %s", reasons)
+        elif self._found and not found:
+            logger.info("ready again")
+        self._found = found
+        self._looked_at = time.monotonic()
+
+
+look = SharedLook()
 
 
 @never_cache
@@ -44,4 +58,8 @@ def readyz(request: HttpRequest) -> JsonResponse:
     silent = look()
     if not silent:
         return JsonResponse({"status": "ready"})
-    return JsonResponse({"status": "unavailable", "failing": silent}, status=503)
+    response = JsonResponse({"status": "unavailable", "failing": silent}, status=503)
+    # Django would log each 503 as an error; whoever polls through a start asks many times, and
+    # the look has logged the change.
+    setattr(response, "_has_been_logged", True)  # noqa: B010  (Django's own mark, not typed)
+    return response

@@ -20,7 +20,6 @@ from core import text
 
 PATIENCE_SECONDS = 1.8
 _ANSWER_SECONDS = 1.0
-_PSYCOPG_NEEDS = {"dbname", "host", "port", "user", "password", "sslmode", "sslrootcert", "service"}
 
 
 class Silent(Exception):
@@ -29,9 +28,8 @@ class Silent(Exception):
 
 def database() -> None:
     """Connect anew, which Postgres answers only when it can serve; the pool may be used up or stale."""
-    given = connection.get_connection_params()
-    params = {name: value for name, value in given.items() if name in _PSYCOPG_NEEDS}
-    psycopg.connect(**params, connect_timeout=2).close()
+    params = {**connection.get_connection_params(), "connect_timeout": 2}
+    psycopg.connect(**params).close()
 
 
 def broker() -> None:
@@ -49,8 +47,10 @@ def broker() -> None:
 
 def worker() -> None:
     limits = {"socket_timeout": 2, "socket_connect_timeout": 1, "max_retries": 0}
-    with app.connection(transport_options=limits) as channel:
-        if not app.control.ping(timeout=_ANSWER_SECONDS, limit=1, connection=channel):
+    with app.connection(transport_options=limits) as own:
+        mailbox = app.control.mailbox(own)  # type: ignore[attr-defined]  # the stubs lack it
+        mailbox.producer_pool = None  # its connections have no time limit
+        if not mailbox.multi_call("ping", timeout=_ANSWER_SECONDS, limit=1):
             raise Silent("no worker answers")
 
 
