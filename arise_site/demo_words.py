@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _ELEMENT = re.compile(r"<(message|poke)\b([^<>]*?)(?:/>|>(.*?)</message>)", re.DOTALL)
+_NEW = re.compile(r"^New:\s*$", re.MULTILINE)  # after this stands what this turn is about
 _ATTRIBUTE = re.compile(r"""(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 # Digits first: the words may follow the id without a space.
 _MENTION = re.compile(r"@user:(\d+|[A-Za-z0-9_-]+)")
@@ -112,13 +113,18 @@ def _addressed(heard: list[_Element], known: set[str]) -> _Element | None:
 
 
 def _elements(text: str) -> list[_Element]:
-    found = []
-    for kind, attributes, inner in _ELEMENT.findall(text):
+    """What the context tells, from its last heading for news on (one in people's words is none)."""
+    found: list[_Element] = []
+    read_to = 0
+    for match in _ELEMENT.finditer(text):
+        if _NEW.search(text[read_to : match.start()]):
+            found.clear()
+        read_to = match.end()
         pairs = {
             name: html.unescape(double or single)
-            for name, double, single in _ATTRIBUTE.findall(attributes)
+            for name, double, single in _ATTRIBUTE.findall(match[2])
         }
-        found.append(_Element(kind, pairs, html.unescape(inner)))
+        found.append(_Element(match[1], pairs, html.unescape(match[3] or "")))
     return found
 
 

@@ -129,9 +129,9 @@ def test_the_key_is_in_no_failure(script: Script) -> None:
 
 
 def test_an_endpoint_that_answers_too_late_is_a_timeout(script: Script, settings: Settings) -> None:
-    settings.ARISE_MODEL_TIMEOUT_SECONDS = 0.2
+    settings.ARISE_MODEL_TIMEOUT_SECONDS = 1.0
     settings.ARISE_MODEL_RETRIES = 0
-    script.reply("late", delay=1)
+    script.reply("late", delay=5)
     assert refusal(script).code == "timeout"
 
 
