@@ -212,7 +212,7 @@ def shown(segments: list[dict[str, Any]], world: World) -> str:
             case "text":
                 pieces.append(segment.data["text"])
             case "at":
-                pieces.append(f"@{world.name(wire_id(str(segment.data.get('qq'))))} ")
+                pieces.append(f"@{world.name(wire_id(str(segment.data.get('qq'))))}")
             case "reply":
                 pieces.append("")
             case "file":

@@ -25,9 +25,8 @@ async def _simulate(stub: GatewayStub, typed: str, **options: Any) -> str:
     await asyncio.to_thread(
         call_command,
         "simulate",
-        stdin=io.StringIO(typed),
         stdout=out,
-        **{**defaults, **options},
+        **{"stdin": io.StringIO(typed), **defaults, **options},
     )
     return out.getvalue()
 
@@ -43,7 +42,7 @@ async def test_piped_lines_are_said_and_the_answers_are_waited_for() -> None:
     assert [segment["type"] for segment in aside["message"]] == ["text"]
     lines = shown.splitlines()
     assert lines[0] == f"Connected to {stub.url} as bot (10001)."
-    assert "#1 Ann: @bot  hi" in lines
+    assert "#1 Ann: @bot hi" in lines
     assert "#2 Ann: just us" in lines
     assert "#3 bot: hello" in lines
     assert sum("begin with @bot" in line for line in lines) == 1
@@ -93,8 +92,8 @@ async def test_every_command_tells_the_gateway_something() -> None:
     ("line", "told"),
     [
         ("/react x 👍", "/react N EMOJI"),
-        ("/react 1", "no message #1"),
-        ("/recall 0", "no message #0"),
+        ("/react 1", "there is no message #1"),
+        ("/recall 0", "there is no message #0"),
         ("/as", "/as ID"),
         ("/dance", "no such command: /dance"),
     ],
@@ -159,6 +158,21 @@ async def test_a_lost_connection_is_made_again_and_a_taken_place_is_left(
                 await running
     assert any("1012 restarting" in line for line in shown)
     assert any("connected again" in line for line in shown)
+
+
+async def test_typed_bytes_that_are_no_text_do_not_end_the_session() -> None:
+    async with gateway_stub() as stub:
+        typed = io.TextIOWrapper(io.BytesIO(b"\xff hi\n"), "utf-8", errors="surrogateescape")
+        await _simulate(stub, "", stdin=typed)
+        assert (await stub.event(1))["raw_message"] == "\ufffd hi"
+
+
+@pytest.mark.parametrize("options", [{"group": ""}, {"user": " "}, {"linger": -1.0}])
+async def test_bad_options_are_refused_before_anything_is_done(options: dict[str, Any]) -> None:
+    async with gateway_stub() as stub:
+        with pytest.raises(CommandError, match="--"):
+            await _simulate(stub, "", **options)
+        assert stub.headers == []
 
 
 @pytest.mark.django_db

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
+from botgateway import fields
 from botgateway.simulator import bots
 from botgateway.simulator.platform import NoConnection, SimulatedPlatform
 from botgateway.simulator.session import Session
@@ -25,6 +26,7 @@ class Command(BaseCommand):
         "by people there, and what the bot does is shown. Lines may also be piped in."
     )
     requires_system_checks = []
+    stealth_options = ("stdin",)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--url", default="", help="the gateway (default: the one of `up` here)")
@@ -42,6 +44,11 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_args: Any, **options: Any) -> None:
+        for name in ("group", "user"):
+            if not options[name].strip():
+                raise CommandError(f"--{name} needs an id")
+        if options["linger"] < 0:
+            raise CommandError("--linger needs seconds, 0 or more")
         platform = self._platform(options)
         stdin = options.get("stdin") or sys.stdin
         try:
@@ -112,9 +119,11 @@ def _lines(stdin: TextIO) -> asyncio.Queue[str | None]:
             loop.call_soon_threadsafe(lines.put_nowait, line)
 
     def read() -> None:
-        for line in stdin:
-            put(line)
-        put(None)
+        try:
+            for line in stdin:
+                put(fields.clean_text(line))
+        finally:
+            put(None)
 
     threading.Thread(target=read, daemon=True).start()
     return lines
