@@ -118,16 +118,18 @@ def clean_text(text: str) -> str:
 def clean(value: Any, depth: int = MAX_DEPTH) -> Any:
     """A decoded JSON value with clean text everywhere, finite numbers and bounded depth.
 
-    What lies deeper than `depth` containers is replaced by `{"cut": true}`.
+    What lies deeper than `depth` containers is replaced by `{"cut": true}`. Most of a frame's time
+    is spent here, so the commonest types are asked for first and exactly.
     """
-    if isinstance(value, str):
+    kind = type(value)
+    if kind is str:
         return clean_text(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if not isinstance(value, dict | list):
-        return value
-    if depth == 0:
-        return {CUT: True}
-    if isinstance(value, list):
-        return [clean(item, depth - 1) for item in value]
-    return {clean_text(key): clean(item, depth - 1) for key, item in value.items()}
+    if kind is dict:
+        if depth == 0:
+            return {CUT: True}
+        return {clean_text(key): clean(item, depth - 1) for key, item in value.items()}
+    if kind is list:
+        return [clean(item, depth - 1) for item in value] if depth else {CUT: True}
+    if kind is float and not math.isfinite(value):
+        return None
+    return value

@@ -20,6 +20,7 @@ from tests.fakes.onebot import (
     silent,
     timeout_but_sent,
     timeout_not_sent,
+    timeout_sent_later,
 )
 
 _HELLO = [{"type": "text", "data": {"text": "hello"}}]
@@ -156,6 +157,16 @@ async def test_scripted_answers_mean_what_their_names_say(
         after = await stub.call("send_group_msg", group_id=20001, message=_HELLO)
         assert after["status"] == "ok"
         assert len(bot.called("send_group_msg")) == 2
+
+
+async def test_a_message_may_arrive_after_its_time_out() -> None:
+    async with gateway_stub() as stub, FakeOneBot(stub.url, report_own_messages=True) as bot:
+        bot.script("send_group_msg", timeout_sent_later(0.1))
+        answer = await stub.call("send_group_msg", group_id=20001, message=_HELLO)
+        assert answer["retcode"] == 1200
+        assert bot.sent == []
+        await bot.wait_for_sends(1)
+        assert (await stub.event(1))["post_type"] == "message_sent"
 
 
 async def test_an_answer_may_be_late_without_a_message_id_or_never_come() -> None:

@@ -26,12 +26,14 @@ NAPCAT_TIMEOUT = (
 class Behaviour:
     """How one call is taken.
 
-    `delivered`: it is done on the platform. `answered`: a response is sent, `after_seconds` later.
+    `delivered`: it is done on the platform, at once or `delivered_later_seconds` after what was
+    answered (a failure or nothing then). `answered`: a response is sent, `after_seconds` later.
     `retcode` other than 0 makes it a failure with `message`, whatever was delivered. `hang_up`
     cuts the connection before or after the response.
     """
 
     delivered: bool = True
+    delivered_later_seconds: float = 0
     answered: bool = True
     after_seconds: float = 0
     retcode: int = 0
@@ -58,6 +60,11 @@ def refused(retcode: int = 1200, message: str = "EventChecker Failed: 被禁言"
 def timeout_but_sent() -> Behaviour:
     """Done, yet reported as a time-out (NapCat issues 932, 1772)."""
     return Behaviour(retcode=1200, message=NAPCAT_TIMEOUT)
+
+
+def timeout_sent_later(seconds: float) -> Behaviour:
+    """Reported as a time-out, and done so much later."""
+    return Behaviour(retcode=1200, message=NAPCAT_TIMEOUT, delivered_later_seconds=seconds)
 
 
 def timeout_not_sent() -> Behaviour:
@@ -201,13 +208,20 @@ class FakeOneBot(SimulatedPlatform):
         )
         queue = self._once[action]
         behaviour = queue.popleft() if queue else self._always.get(action, Behaviour())
-        response, done = self.perform(call) if behaviour.delivered else ({}, Answer())
+        later = behaviour.delivered_later_seconds
+        response: Frame = {}
+        done = Answer()
+        if behaviour.delivered and not later:
+            response, done = self.perform(call)
         if behaviour.retcode:
             response = platform.failure(call, behaviour.retcode, behaviour.message)
         elif behaviour.message_id is not None:
             response["data"] = {"message_id": behaviour.message_id}
         self._changed.set()
         await self._respond(behaviour, response)
+        if behaviour.delivered and later:
+            await asyncio.sleep(later)
+            _, done = self.perform(call)
         with contextlib.suppress(platform.NoConnection):
             await self.tell(done)
         self._changed.set()
