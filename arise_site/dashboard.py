@@ -96,7 +96,7 @@ def serving_model() -> ServingModel:
 
 def environment(request: HttpRequest) -> list[str] | None:
     """The theme's ENVIRONMENT label, on every page: that nobody takes the demo model for a model."""
-    return [_("demo model: scripted answers"), "warning"] if settings.ARISE_DEMO_MODEL else None
+    return [_("demo model"), "warning"] if settings.ARISE_DEMO_MODEL else None
 
 
 def _bot_line(bot: Bot) -> BotLine:

@@ -29,7 +29,7 @@ def chats(queryset: QuerySet[Chat]) -> Iterator[Record]:
 
 def items(queryset: QuerySet[InboundItem]) -> Iterator[Record]:
     """What came in, each with the decision that covers it."""
-    rows = queryset.select_related("chat").annotate(_decision=_decision()).order_by("pk")
+    rows = queryset.select_related("chat").annotate(covering=covering_decision()).order_by("pk")
     return map(item_record, rows.iterator(chunk_size=_CHUNK))
 
 
@@ -63,7 +63,7 @@ def chat_record(chat: Chat) -> Record:
 
 def item_record(item: InboundItem) -> Record:
     """One item as `items` loads it."""
-    decision: Mapping[str, str] = getattr(item, "_decision", None) or {}
+    decision: Mapping[str, str] = getattr(item, "covering", None) or {}
     return {
         "chat": item.chat.key,
         "kind": item.kind,
@@ -138,8 +138,8 @@ def time(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _decision() -> Subquery:
-    """The decision whose range of items covers the row, as an object, found over the range's index."""
+def covering_decision() -> Subquery:
+    """An item's decision as {"verdict", "reason"}: the one whose range covers it, by the range's index."""
     covering = Decision.objects.filter(
         chat=OuterRef("chat"), first_item_id__lte=OuterRef("pk"), last_item_id__gte=OuterRef("pk")
     )

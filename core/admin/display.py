@@ -75,7 +75,12 @@ def moment(field: str, description: "str | _StrPromise") -> Callable[[Model], st
     @admin.display(description=description, ordering=field)
     def shown(row: Model) -> str:
         value: datetime | None = getattr(row, field)
-        return timezone.localtime(value).strftime("%Y-%m-%d %H:%M:%S") if value else "–"
+        if value is None:
+            return "–"
+        day, clock = timezone.localtime(value).strftime("%Y-%m-%d %H:%M:%S").split()
+        return format_html(
+            '<span class="arise-when">{}</span> <span class="arise-when">{}</span>', day, clock
+        )
 
     return shown
 

@@ -1,9 +1,13 @@
 """The console's pages of what people said and did, and of what the gate decided about it."""
 
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from core import records
 from core.admin import display
 from core.admin.facts import ChatFilter, FactAdmin
 from core.models import Decision, InboundItem
@@ -22,6 +26,7 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
         "sender",
         "said",
         "trigger",
+        "decision",
         "turn_link",
         _RECALLED,
     )
@@ -30,8 +35,41 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
     list_filter = ("bot", "kind", "trigger", "from_self", "is_old", "received_at", ChatFilter)
     search_fields = ("text", "sender_name", "sender_id", "platform_message_id")
     search_help_text = _("Text, sender or message id")
-    exclude = ("parts", "text", "sender_name")
-    readonly_fields = ("sender", "shown_text", "shown_parts")
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "sender",
+                    "shown_text",
+                    ("bot", "chat"),
+                    ("kind", "trigger"),
+                    ("decision", "turn"),
+                    ("sent_at", "received_at"),
+                    ("reply_to", "target_id"),
+                    ("mentions", "emoji"),
+                    ("recalled_at", "removed"),
+                    ("from_self", "is_old"),
+                    ("sender_role", "platform_message_id"),
+                    "shown_parts",
+                )
+            },
+        ),
+    )
+    readonly_fields = ("sender", "shown_text", "decision", "shown_parts")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[InboundItem]:
+        return super().get_queryset(request).annotate(covering=records.covering_decision())
+
+    @admin.display(description=_("decision"))
+    def decision(self, item: InboundItem) -> SafeString | str:
+        """Why it was answered, or why not; nothing while it is still gathered."""
+        covering: dict[str, str] | None = getattr(item, "covering", None)
+        if not covering:
+            return "–"
+        verdict = Decision.Verdict(covering["verdict"])
+        label = display.label(verdict.label, verdict.value)
+        return format_html("{} {}", label, covering["reason"])
 
     @admin.display(description=_("sender"), ordering="sender_id")
     def sender(self, item: InboundItem) -> SafeString:

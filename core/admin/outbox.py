@@ -30,7 +30,22 @@ class SentMessageAdmin(FactAdmin[SentMessage]):
     list_filter = ("entry__state", "kind", "chat__bot", "created_at", ChatFilter)
     search_fields = ("content", "handle", "entry__platform_message_id")
     search_help_text = _("Content, handle or message id")
-    exclude = ("content",)
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "shown_content",
+                    ("send_state", "reason"),
+                    "error",
+                    ("chat", "turn"),
+                    ("handle", "message_id"),
+                    ("kind", "edits"),
+                    ("created_at", "versions"),
+                )
+            },
+        ),
+    )
     readonly_fields = ("shown_content", "send_state", "reason", "error", "message_id", "versions")
 
     @admin.display(description=_("content"))
@@ -83,7 +98,26 @@ class OutboxEntryAdmin(FactAdmin[OutboxEntry]):
     list_filter = ("state", "action", "bot", "created_at", ChatFilter)
     search_fields = ("message__content", "platform_message_id", "reason", "error")
     search_help_text = _("Content, message id, reason or error")
-    exclude = ("parts", "state")
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "message",
+                    ("action", "shown_state"),
+                    ("reason", "held"),
+                    "error",
+                    ("bot", "chat"),
+                    ("turn", "step_index", "call_index"),
+                    ("created_at", "due_at"),
+                    ("draft_until", "expires_at"),
+                    ("sending_at", "settled_at"),
+                    ("platform_message_id", "connection_number"),
+                    "shown_parts",
+                )
+            },
+        ),
+    )
     readonly_fields = ("shown_state", "shown_parts")
 
     @admin.display(description=_("state"), ordering="state")

@@ -165,7 +165,9 @@ def test_a_list_can_be_narrowed_to_a_chat(admin_client: Client) -> None:
     assert "said inside" in page
     assert "said elsewhere" not in page
     assert "Book club" in page
-    assert "said inside" not in admin_client.get(list_of(InboundItem), {"chat": "x"}).content.decode()
+    assert (
+        "said inside" not in admin_client.get(list_of(InboundItem), {"chat": "x"}).content.decode()
+    )
 
 
 @pytest.mark.parametrize("state", OutboxEntry.State.values)

@@ -127,6 +127,16 @@ def test_a_name_that_nothing_reads_is_refused(admin_client: Client, target: str,
     assert not CapabilitySetting.objects.exists()
 
 
+def test_an_item_tells_why_it_was_not_answered(admin_client: Client) -> None:
+    item = factories.make_item()
+    factories.make_decision([item], "skip", reason="not_addressed")
+    for url in (
+        reverse("admin:core_inbounditem_changelist"),
+        reverse("admin:core_inbounditem_change", args=[item.pk]),
+    ):
+        assert "not_addressed" in admin_client.get(url).content.decode()
+
+
 def test_a_chat_leads_to_what_happened_in_it(admin_client: Client) -> None:
     chat = factories.make_chat()
     page = admin_client.get(reverse("admin:core_chat_change", args=[chat.pk])).content.decode()
