@@ -3,8 +3,9 @@
 import re
 
 import pytest
+from django.contrib import admin
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from core import tokens
@@ -108,14 +109,28 @@ def setting_form(name: str, target: str = "cap") -> dict[str, str]:
 
 def test_a_chat_is_set_on_its_page(admin_client: Client, admin_user: User) -> None:
     chat = factories.make_chat()
-    # A turn under way moves the row while the page is open.
-    Chat.objects.filter(pk=chat.pk).update(lease_token=9)
     form = chat_form(chat, sticker_learning="on", patience_seconds="60", **setting_form("recall"))
     admin_client.post(reverse("admin:core_chat_change", args=[chat.pk]), form)
     chat.refresh_from_db()
-    assert (chat.sticker_learning, chat.patience_seconds, chat.lease_token) == (True, 60, 9)
+    assert (chat.sticker_learning, chat.patience_seconds) == (True, 60)
     setting = CapabilitySetting.objects.get()
     assert (setting.name, setting.allowed, setting.set_by) == ("recall", False, admin_user)
+
+
+def test_saving_a_chat_leaves_a_running_turns_lease(rf: RequestFactory, admin_user: User) -> None:
+    loaded = factories.make_chat()
+    request = rf.post("/")
+    request.user = admin_user
+    page = admin.site._registry[Chat]
+    form = page.get_form(request, loaded, change=True)(
+        chat_form(loaded, patience_seconds="60"), instance=loaded
+    )
+    row = form.save(commit=False)
+    # A worker claims the chat between this request's read and its write.
+    Chat.objects.filter(pk=loaded.pk).update(lease_token=9)
+    page.save_model(request, row, form, change=True)
+    stored = Chat.objects.get()
+    assert (stored.patience_seconds, stored.lease_token) == (60, 9)
 
 
 @pytest.mark.parametrize(("target", "name"), [("cap", "fly"), ("tag", "recall")])
