@@ -67,12 +67,18 @@ class ChatFilter(admin.SimpleListFilter):
         self, request: HttpRequest, model_admin: "DjangoModelAdmin[Any]"
     ) -> list[tuple[str, str]]:
         chosen = request.GET.get(self.parameter_name, "")
-        if not chosen.isdecimal() or len(chosen) > 18:
+        if not chosen:
             return []
-        return [(str(chat.pk), str(chat)) for chat in Chat.objects.filter(pk=chosen)]
+        chat = Chat.objects.filter(pk=chosen).first() if _is_key(chosen) else None
+        # With no choice at all the filter would be left out, and the list be everybody's.
+        return [(chosen, str(chat) if chat else "–")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
         value = self.value()
         if value is None:
             return None
-        return queryset.filter(chat=int(value)) if value.isdecimal() else queryset.none()
+        return queryset.filter(chat=int(value)) if _is_key(value) else queryset.none()
+
+
+def _is_key(text: str) -> bool:
+    return text.isdecimal() and len(text) <= 18
