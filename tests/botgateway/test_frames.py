@@ -106,12 +106,16 @@ def test_nesting_5000_deep_is_invalid_and_shallower_nesting_is_cut() -> None:
     for opening, closing in ("[]", ('{"a":', "}")):
         deep = opening * 5000 + "1" + closing * 5000
         assert isinstance(frames.decode(deep), Invalid)
-    nested: Any = "x"
+    lists: Any = "x"
+    objects: Any = "x"
     for _ in range(100):
-        nested = [nested]
-    event = _take(json.dumps(_message(message=[{"type": "odd", "data": {"v": nested}}])))
-    assert isinstance(event, MessageEvent)
-    assert '{"cut": true}' in json.dumps(event.segments[0].data)
+        lists, objects = [lists], {"a": objects}
+    for nested in (lists, objects):
+        event = _take(json.dumps(_message(message=[{"type": "odd", "data": {"v": nested}}])))
+        assert isinstance(event, MessageEvent)
+        kept = json.dumps(event.segments[0].data)
+        assert '{"cut": true}' in kept
+        assert "x" not in kept
 
 
 def test_a_deep_frame_is_taken_from_a_deep_stack_too() -> None:

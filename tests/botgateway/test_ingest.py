@@ -46,6 +46,7 @@ def _stored(**fields: Any) -> ReceivedItem:
         {"group_id": 0},
         {"user_id": None},
         {"message_type": "private", "user_id": 10001},
+        {"message_type": "private", "user_id": 10001, "target_id": 10001},
     ],
 )
 def test_what_is_no_message_of_a_known_chat_is_not_stored(fields: dict[str, Any]) -> None:
@@ -118,6 +119,8 @@ def test_an_at_of_nobody_is_not_a_mention() -> None:
         ({"subType": "1", "summary": "[图片]"}, True),
         ({"summary": "[动画表情]"}, True),
         ({"sub_type": None, "subType": 3}, True),
+        ({"sub_type": 2}, True),
+        ({"sub_type": 7}, True),
         ({"sub_type": 4}, False),
         ({"sub_type": 8}, False),
         ({}, False),
