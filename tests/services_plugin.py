@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -49,6 +50,20 @@ class TestServices:
         shutil.rmtree(self.home, ignore_errors=True)
 
 
+def use_own_broker_database(worker: str) -> None:
+    """Give an xdist worker (`gw0`, `gw1` …) a database of the broker for itself: the processes
+    that it starts must not take the tasks of another one's."""
+    address = urlsplit(os.environ["REDIS_URL"])
+    number = int(worker.removeprefix("gw")) + 1
+    if address.scheme == "unix":
+        address = address._replace(query=f"db={number}")
+    else:
+        address = address._replace(path=f"/{number}")
+    # Not urlunsplit, which writes unix:///path as unix:/path.
+    query = f"?{address.query}" if address.query else ""
+    os.environ["REDIS_URL"] = f"{address.scheme}://{address.netloc}{address.path}{query}"
+
+
 _services: TestServices | None = None
 if STARTED not in os.environ:
     _services = TestServices()
@@ -57,6 +72,8 @@ if STARTED not in os.environ:
     except BaseException:
         _services.stop()
         raise
+elif "PYTEST_XDIST_WORKER" in os.environ:
+    use_own_broker_database(os.environ["PYTEST_XDIST_WORKER"])
 
 
 @pytest.hookimpl(trylast=True)
