@@ -48,11 +48,11 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "channels",
+    "arise_site",
     "core",
     "stickers",
     "skills",
     "botgateway",
-    "arise_site",
 ]
 
 MIDDLEWARE = [
@@ -130,6 +130,7 @@ MEDIA_ROOT = ARISE_HOME / "media"
 # Celery only carries hints ("look at chat 7"): what it loses, the sweep finds again in Postgres.
 CELERY_BROKER_URL = locations.celery_broker_url(REDIS_URL)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 5}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_STORE_EAGER_RESULT = False

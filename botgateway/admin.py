@@ -28,7 +28,7 @@ _LAST = display.moment("last_at", gettext_lazy("last"))
 
 def with_open_connections(bots: QuerySet[Bot]) -> QuerySet[Bot]:
     """Bots with their open connections, newest first, as `open_connections`: one more query."""
-    open_ones = Connection.objects.filter(closed_at__isnull=True).order_by("-id")
+    open_ones = Connection.objects.live().order_by("-id")
     return bots.prefetch_related(Prefetch("connections", open_ones, to_attr="open_connections"))
 
 

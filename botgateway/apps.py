@@ -1,8 +1,10 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class BotGatewayConfig(AppConfig):
     name = "botgateway"
+    verbose_name = _("gateway")
 
     def ready(self) -> None:
         from botgateway import checks  # noqa: F401  (registers them)

@@ -9,13 +9,12 @@ from django.db.models import Q
 from django.utils import timezone
 
 from botgateway.connections import ROLES, LiveConnection
-from botgateway.models import Connection
+from botgateway.models import ABANDONED_SECONDS, Connection
 from core.text import clean_text
 
 REPLACED = "replaced by a newer connection"
 BOT_DISABLED = "the bot was disabled"
 BOT_GONE = "the bot was removed"
-ABANDONED_SECONDS = 30
 KEPT_FIELDS = ["last_frame_at", "online", "kept_at", "closed_at", "close_reason"]
 
 

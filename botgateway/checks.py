@@ -34,7 +34,7 @@ def connections() -> Iterable[Finding]:
 
 def _bot(bot: Bot, now: datetime) -> Finding:
     name = f"bot {bot.self_id}"
-    live = list(Connection.objects.filter(bot=bot, closed_at=None).order_by("-id"))
+    live = list(Connection.objects.live().filter(bot=bot).order_by("-id"))
     if not live:
         return Finding(name, "warning", f"not connected{_refusal(bot, now)}", _how_to_connect(bot))
     roles = {connection.role for connection in live}

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from django.conf import settings
 
 from botgateway import actions, database
+from botgateway.actions import UnsendablePart
 from botgateway.calls import NoAnswer, NotWritten
 from botgateway.connections import LiveConnection
 from core import outbox
@@ -87,7 +88,13 @@ async def deliver(connection: LiveConnection, entry: Claimed) -> None:
     """Send one claimed entry and keep what became of it. Never sends twice: a frame that was
     handed over and not answered leaves the entry `unknown`."""
     chat_id = PlatformId(entry.chat_external_id, entry.chat_external_id_is_number).wire()
-    call = actions.send_message(entry.chat_kind, chat_id, entry.parts, entry.address)
+    try:
+        call = actions.send_message(entry.chat_kind, chat_id, entry.parts, entry.address)
+    except UnsendablePart as part:
+        await database.run(
+            outbox.mark_failed, entry.entry_id, reason="unsendable", error=f"no segment for {part}"
+        )
+        return
     try:
         response = await connection.calls.call(
             call,

@@ -1,9 +1,24 @@
 """Who is connected, who was, and who was refused at the door."""
 
+from datetime import timedelta
+from typing import Self
+
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core.models import Bot
+
+ABANDONED_SECONDS = 30
+
+
+class ConnectionQuerySet(models.QuerySet["Connection"]):
+    """Connections, and which of them live."""
+
+    def live(self) -> Self:
+        """Open ones whose process says so: a process that died leaves its rows open."""
+        kept_since = timezone.now() - timedelta(seconds=ABANDONED_SECONDS)
+        return self.filter(closed_at__isnull=True, kept_at__gte=kept_since)
 
 
 class Connection(models.Model):
@@ -42,6 +57,8 @@ class Connection(models.Model):
     )
     closed_at = models.DateTimeField(_("closed"), null=True, blank=True)
     close_reason = models.CharField(_("why closed"), max_length=100, blank=True)
+
+    objects = ConnectionQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("connection")

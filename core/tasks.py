@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from celery import shared_task
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from core import sweep, turns
 from core.database import give_back
@@ -26,9 +27,11 @@ def run_turn(chat_id: int) -> None:
 def start_due() -> None:
     """Hint at every chat that is due; called once a second by each worker."""
     try:
+        sweep.settle_outbox()
         for chat_id in sweep.due_chats():
             run_turn.delay(chat_id)
-        sweep.settle_outbox()
+    except OperationalError as error:
+        logger.warning("the broker takes no hints, trying again: %s", error)
     finally:
         give_back()
 

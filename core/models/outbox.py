@@ -139,7 +139,7 @@ class OutboxEntry(models.Model):
 
     class Meta:
         verbose_name = _("Outbox entry")
-        verbose_name_plural = _("Outbox")
+        verbose_name_plural = _("Outbox entries")
         ordering = ("-id",)
         constraints = [
             models.UniqueConstraint(
@@ -152,6 +152,11 @@ class OutboxEntry(models.Model):
                 fields=("bot", "chat", "id"),
                 name="outbox_open",
                 condition=models.Q(state__in=("pending", "sending", "unknown")),
+            ),
+            models.Index(
+                fields=("-settled_at",),
+                name="outbox_troubles",
+                condition=models.Q(state__in=("failed", "unknown")),
             ),
             models.Index(fields=("chat", "-id"), name="outbox_chat"),
             models.Index(fields=("chat", "platform_message_id"), name="outbox_message_id"),
