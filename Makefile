@@ -14,7 +14,7 @@ run: setup
 	@$(BIN)/python manage.py up --with-parent
 
 test: setup-dev
-	$(BIN)/python -m pytest -n 2 -m "not browser"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not browser"
 
 # pytest exits with 5 where it finds no tests at all.
 browser: setup-dev

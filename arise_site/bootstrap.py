@@ -6,12 +6,17 @@ syntax that an old Python could not at least read, so that it can say what it ne
 
 from __future__ import annotations
 
+import sys
+
+if __name__ == "__main__":
+    # Run by path, the folder of this file stands before the standard library: it must not.
+    sys.path.pop(0)
+
 import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -121,10 +126,12 @@ def installer(environment: Environment) -> list[str]:
     raise BootstrapError(NO_VENV)
 
 
-def has_module(name: str, python: str = sys.executable) -> bool:
+def has_module(name: str, python: str = "") -> bool:
     """Asked in a process of its own, since Debian's modules may be there and refuse to work."""
     asked = subprocess.run(  # noqa: S603
-        [python, "-c", f"import {name}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [python or sys.executable, "-c", f"import {name}"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     return asked.returncode == 0
 
@@ -179,6 +186,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    # The folder of this file must not stand before the standard library.
-    sys.path.pop(0)
     sys.exit(main(sys.argv[1:]))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import psycopg
 import redis
@@ -25,15 +25,22 @@ def check_given_servers() -> None:
         except (redis.RedisError, OSError, ValueError) as error:
             raise SetUpError(f"REDIS_URL: {place(settings.REDIS_URL)}: {one_line(error)}") from None
     if not settings.EMBEDDED_DATABASE:
-        where = f"DATABASE_URL: {place(settings.DATABASE_URL)}"
-        try:
-            # One connection of its own: a pool would try for long and hide the reason.
-            with psycopg.connect(**_plain_parameters(), autocommit=True) as direct:
-                trouble = database_trouble(direct)
-        except psycopg.Error as error:
-            raise SetUpError(f"{where}: {one_line(error)}") from None
-        if trouble:
-            raise SetUpError(f"{where}: {trouble}")
+        check_given_database(database_trouble)
+
+
+def check_given_database(look: Callable[[psycopg.Connection[Any]], str]) -> None:
+    """Connect once to the database of DATABASE_URL and `look`; what that returns is an error.
+
+    The connection is one of its own: the pool would try for long and hide the reason.
+    """
+    where = f"DATABASE_URL: {place(settings.DATABASE_URL)}"
+    try:
+        with psycopg.connect(**_plain_parameters(), autocommit=True) as direct:
+            trouble = look(direct)
+    except psycopg.Error as error:
+        raise SetUpError(f"{where}: {one_line(error)}") from None
+    if trouble:
+        raise SetUpError(f"{where}: {trouble}")
 
 
 def database_trouble(direct: psycopg.Connection[Any]) -> str:
@@ -83,7 +90,7 @@ def one_line(error: BaseException) -> str:
 def place(url: str) -> str:
     """A server's address without its password."""
     parts = urlsplit(url)
-    name = parts.netloc.rpartition("@")[2]
+    name = unquote(parts.netloc.rpartition("@")[2])
     return f"{parts.scheme}://{name}{parts.path}"
 
 

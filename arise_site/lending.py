@@ -36,7 +36,7 @@ def run(argv: list[str]) -> None:
     try:
         with database_for(argv):
             execute_from_command_line(argv)
-    except (EmbeddedError, ImproperlyConfigured) as error:
+    except (EmbeddedError, database.SetUpError, ImproperlyConfigured) as error:
         sys.exit(f"arise: {error}")
     except PermissionError as error:
         if "--traceback" in argv:
@@ -64,6 +64,8 @@ def database_for(argv: list[str]) -> contextlib.AbstractContextManager[None]:
     asks_for_help = {"-h", "--help", "--version"} & set(argv)
     if command in NEEDS_NO_DATABASE or command not in get_commands() or asks_for_help:
         return contextlib.nullcontext()
+    if not settings.EMBEDDED_DATABASE and command != "doctor":  # which tells it in its own way
+        database.check_given_database(lambda _: "")
     if not (settings.EMBEDDED_DATABASE or settings.EMBEDDED_BROKER):
         return contextlib.nullcontext()
     return lent(migrate=command not in LOOKS_AT_MIGRATIONS)

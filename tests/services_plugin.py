@@ -4,13 +4,12 @@ One Postgres and one Valkey in a folder of their own serve all workers of a run.
 REDIS_URL name real ones instead. Nothing of the developer's own home or model is touched.
 """
 
+import atexit
 import os
 import shutil
 import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
-
-import pytest
 
 from arise_site.embedded import locations
 from arise_site.embedded.servers import Servers
@@ -34,6 +33,8 @@ class TestServices:
 
     def start(self) -> None:
         os.environ[STARTED] = str(os.getpid())
+        # Importing arise_site names the site's own settings where nothing is named.
+        os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
         os.environ["ARISE_HOME"] = str(self.home)
         for name in [name for name in os.environ if name.startswith("OPENAI_")]:
             del os.environ[name]
@@ -64,22 +65,10 @@ def use_own_broker_database(worker: str) -> None:
     os.environ["REDIS_URL"] = f"{address.scheme}://{address.netloc}{address.path}{query}"
 
 
-_services: TestServices | None = None
 if STARTED not in os.environ:
     _services = TestServices()
-    try:
-        _services.start()
-    except BaseException:
-        _services.stop()
-        raise
+    # Not a hook: the end must come after all that could still fail, and after all workers.
+    atexit.register(_services.stop)
+    _services.start()
 elif "PYTEST_XDIST_WORKER" in os.environ:
     use_own_broker_database(os.environ["PYTEST_XDIST_WORKER"])
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_unconfigure() -> None:
-    """The end of the run, after all workers have ended."""
-    global _services
-    if _services is not None:
-        _services.stop()
-        _services = None
