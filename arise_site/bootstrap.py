@@ -151,8 +151,8 @@ def run_install(line: list[str]) -> None:
                 sys.stderr.flush()
     if process.returncode:
         errors = [words for words in said if "ERROR" in words or "error" in words]
-        sys.stderr.write("\n".join(said[-15:]) + "\n")
-        last = (errors or said or ["no reason given"])[-1].strip()
+        sys.stderr.write("\n".join(w for w in said[-15:] if not w.startswith("Looking in")) + "\n")
+        last = (errors or said or ["no reason given"])[-1].strip()[:200]
         raise BootstrapError(f"installing failed; the next run begins anew. {last}")
 
 
