@@ -61,8 +61,10 @@ def run(argv: list[str]) -> None:
 def database_for(argv: list[str]) -> contextlib.AbstractContextManager[None]:
     """What must be there while this command runs."""
     command = argv[1] if len(argv) > 1 else "help"
-    asks_for_help = {"-h", "--help", "--version"} & set(argv)
-    if command in NEEDS_NO_DATABASE or command not in get_commands() or asks_for_help:
+    if command in NEEDS_NO_DATABASE or {"-h", "--help", "--version"} & set(argv):
+        return contextlib.nullcontext()
+    django.setup()  # until then Django knows, and remembers, its own commands only
+    if command not in get_commands():
         return contextlib.nullcontext()
     if not settings.EMBEDDED_DATABASE and command != "doctor":  # which tells it in its own way
         database.check_given_database(lambda _: "")
@@ -85,7 +87,6 @@ def lent(*, migrate: bool, poll_seconds: float = 0.1) -> Iterator[None]:
     try:
         servers.start(say=say)
         if migrate and settings.EMBEDDED_DATABASE:
-            django.setup()
             database.migrate(say)
         servers.open_to_others()
         yield

@@ -10,6 +10,7 @@ import pytest
 from tests.arise_site.running import CHECKOUT, environment, manage, processes_of, temporary_home
 
 COUNT = "from django.contrib.auth.models import User; print(User.objects.count())"
+BOTS = "from core.models import Bot; print(*Bot.objects.values_list('self_id', flat=True))"
 LINGER = (
     "import sys; from django.contrib.auth.models import User;"
     "print('in', flush=True); sys.stdin.readline(); print(User.objects.count())"
@@ -59,6 +60,13 @@ def linger(home: Path) -> "subprocess.Popen[str]":
 def line(process: "subprocess.Popen[str]") -> str:
     assert process.stdout
     return process.stdout.readline().strip()
+
+
+def test_a_command_of_an_app_gets_it_too(home: Path) -> None:
+    ran = manage(home, "addbot", "10000")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    listed = manage(home, "shell", "--no-imports", "-c", BOTS)
+    assert listed.stdout == "10000\n"
 
 
 @pytest.mark.parametrize("arguments", [["check"], ["help"], ["up", "--help"], ["nonsense"]])
