@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -120,8 +120,9 @@ class Up:
     def child(self, word: str) -> psutil.Process:
         """The child with this word in its command line."""
         for process in psutil.Process(self.process.pid).children():
-            if word in " ".join(process.cmdline()):
-                return process
+            with suppress(psutil.Error):  # one that was just killed
+                if word in " ".join(process.cmdline()):
+                    return process
         raise AssertionError(f"no child {word}")
 
     def kill_children(self, *words: str) -> None:

@@ -80,7 +80,7 @@ def test_a_taken_port_is_refused_before_anything_is_made(up: Up) -> None:
 
 
 def test_a_program_that_dies_is_started_again(up: Up) -> None:
-    up.kill_children("celery -A arise_site --quiet worker", "daphne")
+    up.kill_children("celery -A arise_site --quiet worker", "arise_site.web")
     up.wait_for("worker ended (killed by SIGKILL); starting it again in 1 s")
     up.wait_for("web ended (killed by SIGKILL); starting it again in 1 s")
     wait_until(lambda: answers(up.port), "web")
