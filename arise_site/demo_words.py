@@ -19,10 +19,11 @@ _HELP = re.compile(r"\bhelp\b|帮助|你会什么", re.IGNORECASE)
 _TWICE = re.compile(r"\btwo messages\b|\btwice\b|两条", re.IGNORECASE)
 
 _ENGLISH = {
-    "hello": (
-        "Hi {name}! I read: “{said}”. I am arise's built-in demo model: scripted, no language"
-        " model. To set a real one, put OPENAI_API_KEY (or OPENAI_BASE_URL) and ARISE_CHAT_MODEL"
-        " into .env and start again. Say “help” to see what I can be asked."
+    "hello": "Hi {name}! I read: “{said}”",
+    "about": (
+        "I am arise's built-in demo model: scripted, no language model. For a real one put"
+        " OPENAI_API_KEY (or OPENAI_BASE_URL) and ARISE_CHAT_MODEL into .env and start again."
+        " Say “help” for more."
     ),
     "help": (
         "I am the built-in demo model, scripted, no language model. Ask me: “help” for this list,"
@@ -38,10 +39,10 @@ _ENGLISH = {
     ),
 }
 _IN_CHINESE = {
-    "hello": (
-        "你好，{name}！我读到了：“{said}”。我是 arise 内置的演示模型，按脚本回答，不是语言模型。"
-        "要接入真正的模型，请在 .env 里填写 OPENAI_API_KEY（或 OPENAI_BASE_URL）和 ARISE_CHAT_MODEL，"
-        "然后重新启动。对我说“帮助”可以看看能问什么。"
+    "hello": "你好，{name}！我读到了：“{said}”",
+    "about": (
+        "我是 arise 内置的演示模型，按脚本回答，不是语言模型。要接入真正的模型，请在 .env 里填写"
+        " OPENAI_API_KEY（或 OPENAI_BASE_URL）和 ARISE_CHAT_MODEL，然后重新启动。对我说“帮助”看看能问什么。"
     ),
     "help": (
         "我是内置的演示模型，按脚本回答，不是语言模型。可以对我说：“帮助”看这份说明；“两条”看消息按"
@@ -149,7 +150,8 @@ def replies(heard: Heard) -> list[str]:
     elif _TWICE.search(heard.text):
         keys = ["first", "second"]
     else:
-        keys = ["hello"]
+        # Two, so that the first is there while the longer one is still being typed.
+        keys = ["hello", "about"]
     name, said = _quotable(heard.name, 20), _quotable(heard.text, _QUOTED_CHARACTERS)
     return [words[key].format(name=name, said=said or "…") for key in keys]
 

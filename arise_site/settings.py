@@ -176,7 +176,7 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": ENV.arise_log_level},
     "loggers": {
         "httpx2": {"level": "WARNING"},
-        "daphne.http_protocol": {"level": "WARNING"},
+        "daphne": {"level": "WARNING"},
         "django.channels.server": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},

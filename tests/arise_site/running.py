@@ -78,12 +78,15 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def manage(home: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end."""
+def manage(
+    home: Path, *arguments: str, stdin: str = "", **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, `stdin` typed into it."""
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=CHECKOUT,
         env=environment(home, **more),
+        input=stdin,
         capture_output=True,
         text=True,
         timeout=PATIENCE_SECONDS,

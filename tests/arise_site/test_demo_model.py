@@ -39,9 +39,10 @@ def calls(request: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def said(*lines: str) -> str:
-    ((name, arguments),) = calls(turn(*lines))
-    assert name == "send_message"
-    return str(arguments["content"])
+    """Its messages in one turn, a line each."""
+    made = calls(turn(*lines))
+    assert {name for name, _ in made} == {"send_message"}
+    return "\n".join(str(arguments["content"]) for _, arguments in made)
 
 
 def test_it_says_what_it_is_and_how_to_set_a_real_model() -> None:

@@ -38,7 +38,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--linger",
             type=float,
-            default=8.0,
+            default=12.0,
             metavar="SECONDS",
             help="at the end of the input, leave once the bot was quiet for this long",
         )
