@@ -24,11 +24,10 @@ class TestServices:
     def __init__(self) -> None:
         self.home = Path(tempfile.mkdtemp(prefix="arise-test-"))
         self.home.chmod(0o755)  # as root, Postgres runs under another account
+        self.database_url = os.environ.get("DATABASE_URL", "")
+        self.redis_url = os.environ.get("REDIS_URL", "")
         self.servers = Servers(
-            self.home,
-            database=not os.environ.get("DATABASE_URL"),
-            broker=not os.environ.get("REDIS_URL"),
-            fast=True,
+            self.home, database=not self.database_url, broker=not self.redis_url, fast=True
         )
 
     def start(self) -> None:
@@ -42,8 +41,8 @@ class TestServices:
             self.servers.claim()
             self.servers.start()
         # Said outright, so that a `.env` of the developer's can't send the tests elsewhere.
-        os.environ.setdefault("DATABASE_URL", locations.database_url(self.home))
-        os.environ.setdefault("REDIS_URL", locations.redis_url(self.home))
+        os.environ["DATABASE_URL"] = self.database_url or locations.database_url(self.home)
+        os.environ["REDIS_URL"] = self.redis_url or locations.redis_url(self.home)
 
     def stop(self) -> None:
         if self.servers.members:
