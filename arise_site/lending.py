@@ -92,8 +92,10 @@ def lent(*, migrate: bool, poll_seconds: float = 0.1) -> Iterator[None]:
         yield
     finally:
         connections.close_all()
-        servers.close_to_others(give_up=lambda: False, say=say)
-        servers.stop()
+        try:
+            servers.close_to_others(give_up=lambda: False, say=say)
+        finally:
+            servers.stop()
 
 
 def say(text: str) -> None:

@@ -21,6 +21,8 @@ class Screen:
             self._out(text)
 
     def line_of(self, name: str, line: str) -> None:
+        if not line.strip():
+            return
         with contextlib.suppress(OSError, ValueError):
             self._err(f"{name}| {line}")
 
@@ -39,7 +41,7 @@ class Screen:
             self.say(f"  operator   {operator.username}, password as in ARISE_ADMIN_PASSWORD")
         self.say(f"  model      {model_line(demo_model_url)}")
         if not addresses.is_loopback(settings.ARISE_HOST):
-            self.say(f"  answers    under {', '.join(settings.ALLOWED_HOSTS)}")
+            self.say(f"  answers    under {', '.join(dict.fromkeys(settings.ALLOWED_HOSTS))}")
         self.say("Ctrl-C stops it.\n")
 
 

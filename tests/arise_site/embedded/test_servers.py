@@ -11,6 +11,7 @@ import psycopg
 import pytest
 import redis
 
+from arise_site import database
 from arise_site.embedded import locations
 from arise_site.embedded.accounts import EmbeddedError, postgres_account
 from arise_site.embedded.postgres import Postgres
@@ -61,6 +62,27 @@ def test_it_has_pgvector_a_broker_and_no_port(servers: Servers, home: Path) -> N
         assert client.ping() is True
     for process in processes_of(home):
         assert not [c for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN]
+
+
+def test_a_role_that_may_not_make_pgvector_is_given_the_sql(servers: Servers, home: Path) -> None:
+    """As on a real server: the embedded one has a superuser only."""
+    with connect(home) as connection:
+        connection.execute("CREATE ROLE plain LOGIN")
+        connection.execute("CREATE DATABASE plain")
+    address = f"host={locations.postgres_folder(home)} dbname=plain"
+    with psycopg.connect(f"{address} user=plain", autocommit=True) as plain:
+        assert "CREATE EXTENSION vector;" in database.database_trouble(plain)
+        with psycopg.connect(f"{address} user=postgres", autocommit=True) as superuser:
+            superuser.execute("CREATE EXTENSION vector")
+            told = database.database_trouble(plain)
+            assert 'GRANT CREATE ON SCHEMA public TO "plain";' in told
+            superuser.execute(told.rpartition("run there:")[2].encode())
+        assert database.database_trouble(plain) == ""
+    with psycopg.connect(f"{address} user=postgres", autocommit=True) as superuser:
+        superuser.execute("DROP EXTENSION vector")
+        assert database.database_trouble(superuser) == ""
+        left = superuser.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone()
+        assert left is None  # tried, and undone
 
 
 def test_a_stop_leaves_no_process_and_no_socket(home: Path) -> None:
