@@ -6,7 +6,6 @@ threads is not safe. A select over the children's pipes and a signal pipe is all
 
 import os
 import selectors
-import signal
 import time
 from collections.abc import Callable
 
@@ -21,12 +20,12 @@ from arise_site.embedded.server import Server
 from arise_site.embedded.servers import Servers
 from arise_site.processes import how_it_ended
 from arise_site.screen import Screen
+from arise_site.stop_signals import StopSignals
 
 READY_POLL_SECONDS = 0.2
 HINT_SECONDS = 15.0
 REFRESH_SECONDS = 3600.0
 OTHERS_SECONDS = 5.0
-SAME_SIGNAL_SECONDS = 0.7
 
 
 class StartError(Exception):
@@ -43,7 +42,6 @@ class Supervisor:
     def __init__(self, screen: Screen) -> None:
         self.home = settings.ARISE_HOME
         self.screen = screen
-        self.signals = 0
         self.children: list[Child] = []
         self.servers = Servers(
             self.home, database=settings.EMBEDDED_DATABASE, broker=settings.EMBEDDED_BROKER
@@ -51,21 +49,22 @@ class Supervisor:
         self.operator: first_operator.FirstOperator | None = None
         self.demo_model_url = ""
         self.ready = False
+        self.signals = StopSignals()
         self._selector = selectors.DefaultSelector()
+        self._selector.register(self.signals.wakeups, selectors.EVENT_READ)
         self._due: dict[str, tuple[float, Callable[[], None]]] = {}
         self._server_pauses = {member.name: Pauses() for member in self.servers.members}
-        self._hint_at = self._refresh_at = self._signalled_at = 0.0
+        self._hint_at = self._refresh_at = 0.0
 
     def run(self) -> None:
         """Run until a signal; raises StartError, EmbeddedError or SetUpError when it can't begin."""
-        self._listen_to_signals()
         self._make_home()
         with FileLock(self.home / ".up.lock") as lock:
             self._refuse_what_cannot_be(lock)
             try:
                 self._set_up()
                 self._start_programs()
-                while not self.signals:
+                while not self.signals.asked():
                     self._turn()
             except Stopped:
                 pass
@@ -94,14 +93,14 @@ class Supervisor:
 
     def _set_up(self) -> None:
         if self.servers.members:
-            if not self.servers.claim(say=self.screen.say, cancelled=self._cancelled):
+            if not self.servers.claim(say=self.screen.say, cancelled=self.signals.asked):
                 raise Stopped
             names = " and ".join(member.name for member in self.servers.members)
             self.screen.say(f"starting {names} in {self.home}")
             try:
-                self.servers.start(say=self.screen.say, cancelled=self._cancelled)
+                self.servers.start(say=self.screen.say, cancelled=self.signals.asked)
             except EmbeddedError:
-                if self.signals:
+                if self.signals.asked():
                     raise Stopped from None
                 raise
         self._go_on()
@@ -136,8 +135,8 @@ class Supervisor:
             if isinstance(key.data, Child):
                 self._read(key.data)
             else:
-                self._drain_wakeups()
-        if self.signals:
+                self.signals.drain()
+        if self.signals.asked():
             return
         for child in self.children:
             self._see_to_child(child)
@@ -191,9 +190,9 @@ class Supervisor:
     def _restart_server(self, member: Server) -> None:
         self._server_pauses[member.name].started()
         try:
-            self.servers.restart(member, cancelled=self._cancelled)
+            self.servers.restart(member, cancelled=self.signals.asked)
         except EmbeddedError as error:
-            if not self.signals:
+            if not self.signals.asked():
                 self.screen.say(str(error))
 
     def _ask_whether_ready(self) -> None:
@@ -240,39 +239,8 @@ class Supervisor:
     def _hurry(self) -> bool:
         for child in self.children:
             child.read()
-        return self.signals > 1
-
-    # Signals
-
-    def _listen_to_signals(self) -> None:
-        reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        self._wakeups = reader
-        self._selector.register(reader, selectors.EVENT_READ)
-        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # nohup asks us to live on after the terminal has gone.
-            if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
-                continue
-            signal.signal(number, self._on_signal)
-
-    def _on_signal(self, number: int, _: object) -> None:
-        """Count it; one that comes with another (make passes on what we got too) is the same one."""
-        now = time.monotonic()
-        if not self.signals or now - self._signalled_at > SAME_SIGNAL_SECONDS:
-            self.signals += 1
-        self._signalled_at = now
-
-    def _drain_wakeups(self) -> None:
-        try:
-            while os.read(self._wakeups, 4096):
-                pass
-        except BlockingIOError:
-            pass
-
-    def _cancelled(self) -> bool:
-        return self.signals > 0
+        return self.signals.asked_again()
 
     def _go_on(self) -> None:
-        if self.signals:
+        if self.signals.asked():
             raise Stopped
