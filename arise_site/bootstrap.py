@@ -42,6 +42,7 @@ class Environment:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.python = folder / "bin" / "python"
+        self.made = folder / "arise-made"
         self.unfinished = folder / "arise-unfinished"
 
     def note(self, requirements: Path) -> Path:
@@ -63,13 +64,17 @@ class Environment:
             and not self.unfinished.exists()
         )
 
+    def is_foreign(self) -> bool:
+        """Whether someone else made it: such a one is added to, but never removed."""
+        return self.folder.exists() and not self.made.exists()
+
     def is_usable(self) -> bool:
         """Whether packages can be added: finished, of this Python, and not moved here."""
         if not self.python.exists() or self.unfinished.exists():
             return False
-        notes = list(self.folder.glob("arise-installed-*"))
         ours = f" {sys.version_info[0]}.{sys.version_info[1]} {self.folder}"
-        return bool(notes) and all(n.read_text(encoding="utf-8").endswith(ours) for n in notes)
+        notes = [note.read_text(encoding="utf-8") for note in self.folder.glob("arise-installed-*")]
+        return bool(notes) and all(note.endswith(ours) for note in notes)
 
 
 def ensure(requirements: Path, environment: Environment) -> bool:
@@ -79,7 +84,10 @@ def ensure(requirements: Path, environment: Environment) -> bool:
         return False
     if environment.is_ready(requirements):
         return False
-    install = installer(environment) if environment.is_usable() else make(environment)
+    if environment.is_foreign():
+        install = foreign_installer(environment)
+    else:
+        install = installer(environment) if environment.is_usable() else make(environment)
     environment.unfinished.touch()
     say(f"downloading and installing what {requirements.name} names")
     run_install([*install, "-r", str(requirements)])
@@ -95,11 +103,15 @@ def make(environment: Environment) -> list[str]:
     say(f"making {environment.folder.name} with Python {sys.version.split()[0]}")
     if environment.folder.exists():
         shutil.rmtree(environment.folder)
+    # Marked before it is begun: whatever is found here after an interruption is ours to remove.
+    environment.folder.mkdir()
+    environment.made.touch()
+    environment.unfinished.touch()
     uv = shutil.which("uv")
     if has_module("ensurepip") and has_module("venv"):
         line = [sys.executable, "-m", "venv", folder]
     elif uv:
-        line = [uv, "venv", "--quiet", "--python", sys.executable, folder]
+        line = [uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, folder]
     elif has_module("venv") and has_module("pip"):
         line = [sys.executable, "-m", "venv", "--without-pip", folder]
     else:
@@ -108,7 +120,21 @@ def make(environment: Environment) -> list[str]:
     if made.returncode:
         told = (made.stderr.strip() or made.stdout.strip()).splitlines() or ["no reason given"]
         raise BootstrapError(f"{folder} can't be made: {told[-1]}")
-    environment.unfinished.touch()
+    return installer(environment)
+
+
+def foreign_installer(environment: Environment) -> list[str]:
+    """The command that installs into an environment that is not of our making, if it can serve."""
+    new_enough = f"import sys; sys.exit(sys.version_info < {OLDEST!r})"
+    try:
+        works = subprocess.run([str(environment.python), "-c", new_enough]).returncode == 0  # noqa: S603
+    except OSError:
+        works = False
+    if not works:
+        raise BootstrapError(
+            f"{environment.folder} was made by someone else and does not run Python 3.11 or later:"
+            " move it away"
+        )
     return installer(environment)
 
 

@@ -31,6 +31,7 @@ def environment(tmp_path: Path) -> Environment:
     (site / "pip").mkdir()
     (site / "pip" / "__init__.py").touch()
     (site / "pip" / "__main__.py").write_text(PIP, encoding="utf-8")
+    found.made.touch()
     return found
 
 
@@ -106,6 +107,19 @@ def test_an_interrupted_environment_is_made_anew(
     assert bootstrap.ensure(requirements, environment) is True
     assert environment.is_ready(requirements)
     assert not (environment.folder / "half").exists()
+
+
+def test_an_environment_of_someone_elses_making_is_added_to_and_never_removed(
+    environment: Environment, requirements: Path
+) -> None:
+    environment.made.unlink()
+    (environment.folder / "theirs").touch()
+    assert bootstrap.ensure(requirements, environment) is True
+    assert bootstrap.ensure(requirements, environment) is False
+    environment.python.unlink()
+    with pytest.raises(BootstrapError, match="move it away"):
+        bootstrap.ensure(requirements, environment)
+    assert (environment.folder / "theirs").exists()
 
 
 def test_an_environment_that_was_moved_is_not_used(
