@@ -3,6 +3,7 @@
 Names and defaults are those that operators rely on; `docs/operations.md` lists them.
 """
 
+import os
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -16,7 +17,10 @@ class Environment(BaseSettings):
     """One field a variable; the field's name in capitals is the variable's name."""
 
     model_config = SettingsConfigDict(
-        env_file=CHECKOUT / ".env", env_ignore_empty=True, extra="ignore", case_sensitive=False
+        env_file=os.environ.get("ARISE_ENV_FILE", CHECKOUT / ".env"),
+        env_ignore_empty=True,
+        extra="ignore",
+        case_sensitive=False,
     )
 
     host: str = "127.0.0.1"

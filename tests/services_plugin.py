@@ -35,12 +35,12 @@ class TestServices:
         # Importing arise_site names the site's own settings where nothing is named.
         os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
         os.environ["ARISE_HOME"] = str(self.home)
+        os.environ["ARISE_ENV_FILE"] = os.devnull  # a developer's `.env` is not the tests' business
         for name in [name for name in os.environ if name.startswith("OPENAI_")]:
             del os.environ[name]
         if self.servers.members:
             self.servers.claim()
             self.servers.start()
-        # Said outright, so that a `.env` of the developer's can't send the tests elsewhere.
         os.environ["DATABASE_URL"] = self.database_url or locations.database_url(self.home)
         os.environ["REDIS_URL"] = self.redis_url or locations.redis_url(self.home)
 

@@ -69,7 +69,8 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     ours = ("DATABASE_URL", "REDIS_URL", "ARISE_", "OPENAI_", "PORT", "HOST", "DJANGO_", "PYTEST_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     # An endpoint that nobody serves: these tests run no turn.
-    return {**kept, "ARISE_HOME": str(home), "OPENAI_BASE_URL": "http://127.0.0.1:9/v1", **more}
+    given = {"ARISE_HOME": str(home), "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    return {**kept, **given, "ARISE_ENV_FILE": os.devnull, **more}
 
 
 def free_port() -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pytest_django import DjangoDbBlocker
 
+from botgateway.models import RefusedConnection
 from core import tokens
 from core.models import Bot
 from tests.fakes.model import Script, ScriptedModel
@@ -50,6 +51,7 @@ def bot(site: Site, script: Script, django_db_blocker: DjangoDbBlocker) -> Itera
         )
         yield bot
         bot.delete()
+        RefusedConnection.objects.all().delete()
 
 
 Platform = Callable[..., AbstractAsyncContextManager[FakeOneBot]]

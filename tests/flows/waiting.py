@@ -40,11 +40,13 @@ async def eventually(look: Callable[[], Awaitable[T]], timeout: float = 15) -> T
 
 
 async def ended_turns(bot: Bot, count: int, timeout: float = 15) -> list[Turn]:  # noqa: ASYNC109
-    """The bot's turns, once so many have ended; fails where there are more."""
+    """The bot's turns, once so many have ended and their words are out; fails where there are more."""
 
     async def look() -> list[Turn] | None:
         turns = await rows(Turn.objects.filter(chat__bot=bot).order_by("pk"))
-        return turns if sum(turn.ended_at is not None for turn in turns) >= count else None
+        on_their_way = await rows(bot.outbox.filter(state__in=("pending", "sending")))
+        ended = sum(turn.ended_at is not None for turn in turns) >= count
+        return turns if ended and not on_their_way else None
 
     turns = await eventually(look, timeout)
     assert turns is not None
