@@ -115,6 +115,13 @@ async def _late(response: Response) -> None:
         await database.run(settle, int(found[1]), response)
 
 
+class NowhereConsumer(AsyncWebsocketConsumer):
+    """Any other address: refused like a wrong token, without a traceback in the log."""
+
+    async def connect(self) -> None:
+        await self.close()
+
+
 def handshake_of(scope: Mapping[str, Any]) -> Handshake:
     """What an ASGI scope says of the request."""
     headers = {

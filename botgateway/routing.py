@@ -4,8 +4,12 @@ from typing import Any
 
 from django.urls import re_path
 
-from botgateway.consumers import OneBotConsumer
+from botgateway.consumers import NowhereConsumer, OneBotConsumer
 
 # Channels routes ASGI applications through Django's patterns, whose types know views only.
-_application: Any = OneBotConsumer.as_asgi()
-websocket_urlpatterns: list[Any] = [re_path(r"^onebot/v11/ws/?$", _application)]
+_onebot: Any = OneBotConsumer.as_asgi()
+_nowhere: Any = NowhereConsumer.as_asgi()
+websocket_urlpatterns: list[Any] = [
+    re_path(r"^onebot/v11/ws/?$", _onebot),
+    re_path(r"", _nowhere),
+]

@@ -27,7 +27,7 @@ UNTOLD = (OutboxEntry.State.FAILED, OutboxEntry.State.UNKNOWN, OutboxEntry.State
 
 
 def assemble(chat: Chat, new: Sequence[InboundItem], *, now: datetime) -> list[Message]:
-    """The chat-completions messages that a turn over `new` begins with.
+    """The chat-completions messages that a turn over `new` (at most NEW_ITEMS) begins with.
 
     Reads the database; writes nothing. The system message does not change from turn to turn, so
     that an endpoint's prompt cache can hold it.
@@ -39,7 +39,7 @@ def assemble(chat: Chat, new: Sequence[InboundItem], *, now: datetime) -> list[M
     own = _own_words(chat, since=min((item.received_at for item in before), default=None))
     first_at = new[0].received_at
     earlier = [*map(_item_line, before), *(line for line in own if line[0] <= first_at)]
-    latest = [*map(_item_line, new[-NEW_ITEMS:]), *(line for line in own if line[0] > first_at)]
+    latest = [*map(_item_line, new), *(line for line in own if line[0] > first_at)]
     new_text = _join(latest, MAX_CHARS)
     return [
         {"role": "system", "content": _system(chat)},

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F, Max, Min
 from django.utils import timezone
 
 from core import budgets, capabilities, context, gating, leases, outbox, wake
@@ -26,6 +27,7 @@ from core.tools.registry import Tool, ToolContext, ToolResult
 
 logger = logging.getLogger(__name__)
 MOST_RUNS = 3
+MOST_ADDRESSED = 200
 stopping = threading.Event()
 
 
@@ -80,39 +82,44 @@ def _open(lease: Lease) -> Opened | None:
 
 def _judge(chat: Chat) -> Turn | None:
     """Ask the gate about what was gathered; write its decision; make the turn if it says answer."""
-    items = list(InboundItem.objects.filter(chat=chat, pk__gt=chat.judged_item_id).order_by("pk"))
-    if not items:
+    gathered = InboundItem.objects.filter(chat=chat, pk__gt=chat.judged_item_id)
+    span = gathered.aggregate(first=Min("pk"), last=Max("pk"))
+    if span["last"] is None:
         return None
-    verdict = gating.decide(items, refusal=budgets.refusal(chat))
-    turn = _new_turn(chat, verdict.reason, items) if verdict.verdict == gating.ANSWER else None
+    # A chat may have gathered for days while no worker ran: what is loaded is bounded.
+    addressed = list(gathered.exclude(trigger="").order_by("pk")[:MOST_ADDRESSED])
+    latest = list(gathered.order_by("-pk")[: context.NEW_ITEMS])[::-1]
+    verdict = gating.decide([*addressed, *latest], refusal=budgets.refusal(chat))
+    turn = None
+    if verdict.verdict == gating.ANSWER:
+        turn = _new_turn(chat, verdict.reason, latest, first=span["first"])
+        gathered.filter(pk__lte=span["last"]).update(turn=turn)
     Decision.objects.create(
         chat=chat,
         verdict=verdict.verdict,
         reason=verdict.reason,
-        first_item_id=items[0].pk,
-        last_item_id=items[-1].pk,
+        first_item_id=span["first"],
+        last_item_id=span["last"],
         turn=turn,
     )
-    chat.judged_item_id = items[-1].pk
+    chat.judged_item_id = span["last"]
     chat.addressed_at = None
     chat.addressed_by = []
     chat.save(update_fields=["judged_item_id", "addressed_at", "addressed_by"])
     return turn
 
 
-def _new_turn(chat: Chat, trigger: str, items: list[InboundItem]) -> Turn:
+def _new_turn(chat: Chat, trigger: str, items: list[InboundItem], *, first: int) -> Turn:
     tools = registry.offered(_capabilities(chat))
-    turn = Turn.objects.create(
+    return Turn.objects.create(
         chat=chat,
         trigger=trigger,
         model=chat.bot.chat_model or settings.ARISE_CHAT_MODEL,
-        first_item_id=items[0].pk,
+        first_item_id=first,
         last_item_id=items[-1].pk,
         messages=context.assemble(chat, items, now=database_now()),
         tools=registry.schemas(tools),
     )
-    InboundItem.objects.filter(pk__in=[item.pk for item in items]).update(turn=turn)
-    return turn
 
 
 def _capabilities(chat: Chat) -> dict[str, bool]:
@@ -126,7 +133,7 @@ def _drive(lease: Lease, opened: Opened) -> None:
     messages = _journal(turn)
     while True:
         if stopping.is_set():
-            leases.release(lease)
+            _hand_over(lease, turn)
             return
         refused = _reserve(lease, turn)
         if refused:
@@ -144,6 +151,14 @@ def _drive(lease: Lease, opened: Opened) -> None:
             return
         messages += _step_messages(step)
     wake.outbox(opened.bot_id)
+
+
+def _hand_over(lease: Lease, turn: Turn) -> None:
+    """Give the turn up to another worker: this one is told to stop, which is no crash."""
+    with transaction.atomic():
+        leases.hold(lease)
+        Turn.objects.filter(pk=turn.pk).update(runs=F("runs") - 1)
+        leases.release(lease)
 
 
 def _tools_of(turn: Turn) -> dict[str, Tool]:

@@ -95,16 +95,20 @@ class Site:
         process.send_signal(signal.SIGKILL)
         process.wait()
 
+    def end(self, name: str) -> None:
+        """Tell a process to stop, as a deploy does, and wait until it did."""
+        process = self.processes.pop(name)
+        process.terminate()
+        try:
+            process.wait(8)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
     def stop(self) -> None:
         """End what runs, in order."""
         for name in list(self.processes):
-            process = self.processes.pop(name)
-            process.terminate()
-            try:
-                process.wait(8)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            self.end(name)
 
     def log(self, name: str) -> str:
         """All that a process wrote so far."""

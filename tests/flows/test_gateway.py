@@ -47,6 +47,15 @@ async def test_an_unknown_bot_is_refused(site: Site, bot: Bot) -> None:
     assert refusal.reason == "unknown_bot"
 
 
+async def test_another_address_is_refused_without_a_traceback(
+    platform: Platform, site: Site
+) -> None:
+    with pytest.raises(NoConnection, match="403"):
+        async with platform(url=f"{site.gateway_url}/elsewhere"):
+            pass
+    assert "Traceback" not in site.log("web")
+
+
 async def test_a_disabled_bot_is_refused_and_one_that_gets_disabled_is_disconnected(
     platform: Platform, bot: Bot
 ) -> None:

@@ -219,3 +219,21 @@ async def test_a_killed_workers_turn_goes_on_from_its_last_committed_step(
     assert again == script.requests[1]["messages"]
     assert len(await rows(SentMessage.objects.filter(chat__bot=bot))) == 2
     assert not await rows(Turn.objects.filter(chat__bot=bot, state="running"))
+
+
+async def test_a_worker_that_is_told_to_stop_hands_its_turn_over_after_the_step(
+    site: Site, platform: Platform, script: Script, bot: Bot
+) -> None:
+    script.reply(tool_calls=[(SEND, {"content": "before the deploy"})], delay=1)
+    script.reply(tool_calls=[(SEND, {"content": "after the deploy"})])
+    script.reply()
+    async with platform() as onebot:
+        await onebot.say(GROUP, 10002, "hi", mention_bot=True)
+        await asyncio.to_thread(script.wait_for_requests, 1)
+        await asyncio.to_thread(site.end, "worker")
+        assert len(script.requests) == 1
+        await asyncio.to_thread(site.start_worker)
+        sends = await onebot.wait_for_sends(2, timeout=30)
+        (turn,) = await ended_turns(bot, 1)
+    assert [sent.text for sent in sends] == ["before the deploy", "after the deploy"]
+    assert (turn.state, turn.runs) == ("done", 1)
