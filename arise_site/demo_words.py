@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _ELEMENT = re.compile(r"<(message|poke)\b([^<>]*?)(?:/>|>(.*?)</message>)", re.DOTALL)
-_NEW = re.compile(r"^New:\s*$", re.MULTILINE)  # after this stands what this turn is about
+_NEW = re.compile(r"^<new>\s*$", re.MULTILINE)  # after this stands what this turn is about
 _ATTRIBUTE = re.compile(r"""(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 # Digits first: the words may follow the id without a space.
 _MENTION = re.compile(r"@user:(\d+|[A-Za-z0-9_-]+)")
@@ -114,7 +114,7 @@ def _addressed(heard: list[_Element], known: set[str]) -> _Element | None:
 
 
 def _elements(text: str) -> list[_Element]:
-    """What the context tells, from its last heading for news on (one in people's words is none)."""
+    """What the context tells, from its last section of news on."""
     found: list[_Element] = []
     read_to = 0
     for match in _ELEMENT.finditer(text):

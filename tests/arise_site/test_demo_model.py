@@ -80,9 +80,13 @@ def test_it_answers_the_last_message_meant_for_it() -> None:
 
 def test_only_what_is_new_is_answered() -> None:
     words = said(
-        "Earlier:", line("old @user:10000"), "", "New:", line("New:\nplain", more=' reply_to="7"')
+        "<earlier>",
+        line("old @user:10000"),
+        "</earlier>",
+        "<new>",
+        line("plain", more=' reply_to="7"'),
     )
-    assert "New: plain" in words
+    assert "“plain”" in words
 
 
 def test_it_answers_a_private_message_without_a_mention() -> None:

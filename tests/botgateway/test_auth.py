@@ -1,0 +1,98 @@
+"""Who is admitted, in every spelling, and what is kept of those who are not."""
+
+import pytest
+
+from botgateway import auth
+from botgateway.auth import Admission, Handshake
+from botgateway.models import Connection, RefusedConnection
+from core import tokens
+from core.models import Bot
+from tests.factories import make_bot
+
+pytestmark = pytest.mark.django_db
+TOKEN = "right"
+
+
+@pytest.fixture
+def bot() -> Bot:
+    return make_bot("10000", token_hash=tokens.hash_token(TOKEN))
+
+
+def admit(query: str = "", **headers: str) -> Admission | str:
+    given = {"x-self-id": "10000", "authorization": f"Bearer {TOKEN}"}
+    given |= {name.replace("_", "-"): value for name, value in headers.items()}
+    shown = {name: value for name, value in given.items() if value != "absent"}
+    return auth.admit(Handshake(shown, query, "192.0.2.1"), process="host:1")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"authorization": f"bearer {TOKEN}"},
+        {"authorization": f"Token {TOKEN}"},
+        {"authorization": TOKEN},
+        {"authorization": "absent", "query": f"access_token={TOKEN}"},
+        {"authorization": "Bearer ", "query": f"access_token={TOKEN}"},
+        {"x_client_role": "Universal"},
+        {"x_client_role": "API"},
+        {"x_client_role": "eVENT"},
+        {"x_client_role": ""},
+    ],
+)
+def test_tokens_and_roles_are_taken_as_implementations_send_them(
+    bot: Bot, headers: dict[str, str]
+) -> None:
+    assert isinstance(admit(**headers), Admission)
+
+
+@pytest.mark.parametrize(
+    ("headers", "reason"),
+    [
+        ({"x_self_id": "absent"}, "no_self_id"),
+        ({"x_self_id": "999"}, "unknown_bot"),
+        ({"authorization": "absent"}, "no_token"),
+        ({"authorization": "Bearer "}, "no_token"),
+        ({"authorization": "Bearer wrong"}, "wrong_token"),
+        ({"authorization": "Bearer", "query": "access_token="}, "no_token"),
+        ({"x_client_role": "Admin"}, "unknown_role"),
+    ],
+)
+def test_everybody_else_is_refused_and_kept_with_the_reason(
+    bot: Bot, headers: dict[str, str], reason: str
+) -> None:
+    assert admit(**headers) == reason
+    assert admit(**headers) == reason
+    refusal = RefusedConnection.objects.get()
+    assert (refusal.reason, refusal.attempts, refusal.remote_address) == (reason, 2, "192.0.2.1")
+    assert not Connection.objects.exists()
+
+
+def test_a_bot_without_a_token_admits_nobody() -> None:
+    make_bot("10000", token_hash="")
+    assert admit(authorization="Bearer ") == "no_token"
+    assert admit(authorization="Bearer x") == "wrong_token"
+
+
+def test_a_disabled_bot_is_told_only_to_who_has_its_token(bot: Bot) -> None:
+    Bot.objects.update(enabled=False)
+    assert admit() == "disabled_bot"
+    assert admit(authorization="Bearer wrong") == "wrong_token"
+
+
+def test_the_newest_connection_that_can_send_becomes_the_bots(bot: Bot) -> None:
+    first = admit()
+    assert isinstance(first, Admission)
+    admit(x_client_role="Event")
+    bot.refresh_from_db()
+    assert bot.connection_number == first.connection_number
+    second = admit(x_client_role="Api")
+    assert isinstance(second, Admission)
+    bot.refresh_from_db()
+    assert bot.connection_number == second.connection_number > first.connection_number
+
+
+def test_what_a_flood_of_strangers_leaves_is_bounded(bot: Bot) -> None:
+    for number in range(auth.MOST_REFUSALS_KEPT + 5):
+        admit(x_self_id=str(number))
+    assert RefusedConnection.objects.count() == auth.MOST_REFUSALS_KEPT

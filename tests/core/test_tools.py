@@ -1,0 +1,103 @@
+"""The registry of tools and what a bad call is told."""
+
+import json
+
+import pytest
+from pydantic import Field
+
+from core.errors import ToolRefusal
+from core.models import Turn
+from core.tools import execution, registry
+from core.tools.registry import Arguments, Tool, ToolContext, ToolResult
+from tests.factories import make_turn
+
+
+class Number(Arguments):
+    number: int = Field(description="A number.")
+
+
+def apply(context: ToolContext, arguments: Number) -> ToolResult:
+    context.turn.silence_reason = str(arguments.number)
+    context.turn.save()
+    if arguments.number == 13:
+        raise ToolRefusal("unlucky", "Not this one.")
+    if arguments.number == 0:
+        raise ZeroDivisionError
+    return ToolResult({"doubled": 2 * arguments.number})
+
+
+TOOL = Tool("double", "Doubles a number.", Number, apply, capability="edit")
+CAPABLE = {"edit": True}
+
+
+def test_the_built_in_tools_are_registered_and_a_name_is_taken_once() -> None:
+    names = [tool.name for tool in registry.offered({})]
+    assert names[:2] == ["send_message", "stay_silent"]
+    with pytest.raises(ValueError, match="send_message"):
+        registry.register(Tool("send_message", "", Number, apply))
+
+
+def test_a_schema_has_what_chat_completions_want_and_nothing_else() -> None:
+    assert TOOL.schema() == {
+        "type": "function",
+        "function": {
+            "name": "double",
+            "description": "Doubles a number.",
+            "parameters": {
+                "type": "object",
+                "properties": {"number": {"type": "integer", "description": "A number."}},
+                "required": ["number"],
+                "additionalProperties": False,
+            },
+        },
+    }
+
+
+@pytest.fixture
+def turn() -> Turn:
+    return make_turn()
+
+
+def call(turn: Turn, arguments: str, name: str = "double") -> dict[str, object]:
+    place = ToolContext(turn.chat, turn, 0, 0)
+    result = execution.execute({"double": TOOL}, place, name=name, arguments=arguments)
+    return dict(result.values)
+
+
+@pytest.mark.django_db
+def test_a_good_call_is_told_ok_and_its_values(turn: Turn) -> None:
+    assert call(turn, '{"number": 4}') == {"ok": True, "doubled": 8}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ("", "bad_arguments"),
+        ("{", "bad_json"),
+        ("[" * 5000, "bad_json"),
+        ("null", "bad_arguments"),
+        ('{"number": "4"}', "bad_arguments"),
+        ('{"number": 4, "more": 1}', "bad_arguments"),
+        (json.dumps({"number": "x" * 10_000}), "bad_arguments"),
+        ('{"number": 13}', "unlucky"),
+        ('{"number": 0}', "internal_error"),
+    ],
+)
+def test_a_bad_call_is_told_why_and_what_it_wrote_is_taken_back(
+    turn: Turn, arguments: str, error: str
+) -> None:
+    told = call(turn, arguments)
+    assert (told["ok"], told["error"]) == (False, error)
+    assert isinstance(told["message"], str)
+    assert len(told["message"]) < 1000
+    turn.refresh_from_db()
+    assert turn.silence_reason == ""
+
+
+@pytest.mark.django_db
+def test_an_unknown_tool_is_told_which_there_are(turn: Turn) -> None:
+    told = call(turn, "{}", name="x" * 10_000)
+    assert told["error"] == "unknown_tool"
+    assert "double" in str(told["message"])
+    assert len(str(told["message"])) < 1000
