@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
+from django.db import IntegrityError
 from pytest_django import DjangoDbBlocker
 
 from botgateway.models import RefusedConnection
@@ -50,8 +51,21 @@ def bot(site: Site, script: Script, django_db_blocker: DjangoDbBlocker) -> Itera
             token_hash=tokens.hash_token(TOKEN),
         )
         yield bot
-        bot.delete()
-        RefusedConnection.objects.all().delete()
+        remove(bot)
+
+
+def remove(bot: Bot) -> None:
+    """Remove a bot although a worker may still be writing about it: each try is all or nothing."""
+    RefusedConnection.objects.all().delete()
+    for tries_left in reversed(range(20)):
+        try:
+            bot.delete()
+        except IntegrityError:
+            if not tries_left:
+                raise
+            time.sleep(0.2)
+        else:
+            return
 
 
 Platform = Callable[..., AbstractAsyncContextManager[FakeOneBot]]
