@@ -1,5 +1,6 @@
-"""Text that is safe to store and to show: no character that Postgres refuses, no secret."""
+"""Text that is safe to store and to show: nothing that Postgres refuses, no secret."""
 
+import math
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +17,8 @@ def clean_text(text: str) -> str:
 
 
 def clean(value: Any) -> Any:
-    """`clean_text` for all text, keys included, inside a JSON-like value."""
+    """`clean_text` for all text, keys included, inside a JSON-like value; None for what JSON has no
+    number for (Python reads NaN and 1e999, Postgres refuses both)."""
     match value:
         case str():
             return clean_text(value)
@@ -24,6 +26,8 @@ def clean(value: Any) -> Any:
             return {clean(key): clean(item) for key, item in value.items()}
         case list() | tuple():
             return [clean(item) for item in value]
+        case float() if not math.isfinite(value):
+            return None
         case _:
             return value
 

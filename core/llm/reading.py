@@ -15,7 +15,8 @@ _CALL_EXTRAS = ("extra_content",)
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _MAX_NAME = 64
 _MAX_LABEL = 200
-_MAX_TOKENS = 2**31 - 1
+_MAX_TOKENS = 10**7  # of one call: a turn adds its calls up in a column of 32 bits
+_MAX_CALLS = 64  # each is written in the step's one transaction, which holds its chat
 
 
 def read(body: bytes, *, retries: int = 0, seconds: float = 0.0) -> Answer:
@@ -103,6 +104,8 @@ def _tool_calls(raw: Any) -> list[tuple[ToolCallRequest, dict[str, Any]]]:
         return []
     if not isinstance(raw, list):
         raise _bad("the answer's tool_calls is not a list")
+    if len(raw) > _MAX_CALLS:
+        raise _bad(f"the answer has {len(raw)} tool calls; {_MAX_CALLS} are taken at most")
     pairs: list[tuple[ToolCallRequest, dict[str, Any]]] = []
     seen: set[str] = set()
     for call in raw:

@@ -230,11 +230,35 @@ def test_it_tolerates_what_is_missing(script: Script) -> None:
 
 
 @pytest.mark.parametrize(
-    "usage", [7, {"prompt_tokens": -1}, {"prompt_tokens": "1"}, {"prompt_tokens": 1e300}]
+    "usage",
+    [
+        7,
+        {"prompt_tokens": -1},
+        {"prompt_tokens": "1"},
+        {"prompt_tokens": 1e300},
+        {"prompt_tokens": 2**31 - 1},  # two of them are more than a turn's column holds
+    ],
 )
 def test_nonsense_usage_counts_as_none(script: Script, usage: Any) -> None:
     answers(script, {"content": "hi"}, usage=usage)
     assert ask(script).prompt_tokens == 0
+
+
+def test_numbers_that_can_not_be_stored_are_left_out(script: Script) -> None:
+    script.add(
+        Reply(
+            raw=b'{"choices": [{"message": {"content": "hi", "reasoning_details": [NaN, 1e999]}}]}'
+        )
+    )
+    assert ask(script).message["reasoning_details"] == [None, None]
+
+
+def test_more_calls_than_one_step_may_hold_are_a_bad_answer(script: Script) -> None:
+    function = {"name": "send_message", "arguments": "{}"}
+    answers(script, {"tool_calls": [{"id": str(n), "function": function} for n in range(65)]})
+    failure = refusal(script)
+    assert failure.code == "bad_answer"
+    assert "65 tool calls" in failure.detail
 
 
 def test_calls_without_an_own_id_get_one(script: Script) -> None:

@@ -6,6 +6,10 @@ def test_clean_reaches_every_string_and_keeps_the_rest() -> None:
     assert text.clean(value) == {"a\ufffd": ["\ufffd", ["😀", 1, None, True]], "b": 1.5}
 
 
+def test_clean_leaves_no_number_that_json_has_not() -> None:
+    assert text.clean([float("nan"), {"a": float("inf")}, 1e300]) == [None, {"a": None}, 1e300]
+
+
 def test_one_line_is_one_line_and_short() -> None:
     assert text.one_line(" a\n b\t\x00c ") == "a b \ufffdc"
     assert text.one_line("x" * 50, 10) == "x" * 9 + "…"
