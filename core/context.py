@@ -12,6 +12,7 @@ from core.models import Chat, InboundItem, OutboxEntry, SentMessage, Turn
 EARLIER_ITEMS = 40
 NEW_ITEMS = 100
 MAX_CHARS = 24_000
+ITEM_CHARS = 4_000  # of one item: escaped, five times as many at most
 Message = dict[str, Any]
 Line = tuple[datetime, str]
 
@@ -49,7 +50,7 @@ def assemble(chat: Chat, new: Sequence[InboundItem], *, now: datetime) -> list[M
                 "prompts/context.txt",
                 {
                     "kind": chat.kind,
-                    "external_id": chat.external_id,
+                    "external_id": _attribute_text(chat.external_id),
                     "title": _attribute_text(chat.title),
                     "now": _time(now),
                     "earlier": _join(earlier, MAX_CHARS - len(new_text)),
@@ -77,7 +78,8 @@ def _item_line(item: InboundItem) -> Line:
         ("time", _time(item.sent_at)),
         ("reply_to", item.reply_to),
     ]
-    body = escape("".join(_part_text(part) for part in item.parts))
+    said = "".join(_part_text(part) for part in item.parts)
+    body = escape(said if len(said) <= ITEM_CHARS else said[: ITEM_CHARS - 1] + "…")
     return item.received_at, f"<message{_attributes(attributes)}>{body}</message>"
 
 
@@ -136,12 +138,12 @@ def _attribute_text(text: str) -> str:
 
 
 def _join(lines: Iterable[Line], bound: int) -> str:
-    """Lines in the order of their times; the oldest are left out past `bound` characters."""
+    """Lines in the order of their times; the oldest are left out, so that `bound` is kept."""
     kept: list[str] = []
     left = bound
     for _, line in sorted(lines, key=lambda pair: pair[0], reverse=True):
         left -= len(line) + 1
-        if left < 0 and kept:
+        if left < 0:
             break
         kept.append(line)
     return "\n".join(reversed(kept))
