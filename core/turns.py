@@ -85,6 +85,10 @@ def _judge(chat: Chat) -> Turn | None:
     gathered = InboundItem.objects.filter(chat=chat, pk__gt=chat.judged_item_id)
     span = gathered.aggregate(first=Min("pk"), last=Max("pk"))
     if span["last"] is None:
+        # Nothing is left to answer: the chat must not stay due for ever.
+        chat.addressed_at = None
+        chat.addressed_by = []
+        chat.save(update_fields=["addressed_at", "addressed_by"])
         return None
     # A chat may have gathered for days while no worker ran: what is loaded is bounded.
     addressed = list(gathered.exclude(trigger="").order_by("pk")[:MOST_ADDRESSED])

@@ -9,10 +9,11 @@ from django.db import transaction
 from pydantic import ValidationError
 
 from core.errors import ToolRefusal
-from core.text import clean
+from core.text import clean, one_line
 from core.tools.registry import Tool, ToolContext, ToolResult
 
 logger = logging.getLogger(__name__)
+LONGEST_FAULTS = 500
 
 
 def execute(
@@ -56,7 +57,9 @@ def _checked(tool: Tool, arguments: str) -> Any:
             f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}"
             for fault in error.errors()[:5]
         )
-        raise ToolRefusal("bad_arguments", f"The arguments do not fit: {faults}.") from None
+        # Names of arguments are the model's own, and may be as long as it likes.
+        told = one_line(faults, LONGEST_FAULTS)
+        raise ToolRefusal("bad_arguments", f"The arguments do not fit: {told}.") from None
 
 
 def as_content(result: Mapping[str, Any]) -> str:
