@@ -109,7 +109,11 @@ def _keep_refusal(handshake: Handshake, reason: str) -> None:
     again = RefusedConnection.objects.filter(**same).update(
         attempts=F("attempts") + 1, last_at=now, user_agent=handshake.user_agent
     )
-    if not again and RefusedConnection.objects.count() < MOST_REFUSALS_KEPT:
+    if not again:
+        # The oldest make way: a flood of invented accounts must not hide who comes after it.
+        newest = RefusedConnection.objects.order_by("-last_at")[: MOST_REFUSALS_KEPT - 1]
+        if RefusedConnection.objects.count() >= MOST_REFUSALS_KEPT:
+            RefusedConnection.objects.exclude(pk__in=newest.values("pk")).delete()
         RefusedConnection.objects.get_or_create(
             **same, defaults={"last_at": now, "user_agent": handshake.user_agent}
         )

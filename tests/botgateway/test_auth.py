@@ -7,7 +7,7 @@ from botgateway.auth import Admission, Handshake
 from botgateway.models import Connection, RefusedConnection
 from core import tokens
 from core.models import Bot
-from tests.factories import make_bot
+from tests.factories import make_bot, make_refusal
 
 pytestmark = pytest.mark.django_db
 TOKEN = "right"
@@ -92,7 +92,12 @@ def test_the_newest_connection_that_can_send_becomes_the_bots(bot: Bot) -> None:
     assert bot.connection_number == second.connection_number > first.connection_number
 
 
-def test_what_a_flood_of_strangers_leaves_is_bounded(bot: Bot) -> None:
-    for number in range(auth.MOST_REFUSALS_KEPT + 5):
-        admit(x_self_id=str(number))
-    assert RefusedConnection.objects.count() == auth.MOST_REFUSALS_KEPT
+def test_a_flood_of_strangers_is_bounded_and_hides_nobody_who_comes_after_it() -> None:
+    for number in range(auth.MOST_REFUSALS_KEPT):
+        make_refusal(self_id=f"flood-{number}")
+    for self_id in ("20000", "20001"):
+        assert admit(x_self_id=self_id) == "unknown_bot"
+    kept = set(RefusedConnection.objects.values_list("self_id", flat=True))
+    assert len(kept) == auth.MOST_REFUSALS_KEPT
+    assert {"20000", "20001"} <= kept
+    assert "flood-0" not in kept
