@@ -16,7 +16,7 @@ CUT = "cut"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _EARLIEST_MILLISECONDS = 10**11
-_LATEST_SECONDS = 253_402_300_799
+_LATEST_SECONDS = 253_402_214_400  # a day before the last one that Python has in every time zone
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,3 +159,8 @@ def test_an_unknown_segment_is_kept_unless_it_is_enormous() -> None:
     ).parts
     assert small.data == {"type": "new", "data": {"a": [1]}}
     assert big.data == {"type": "new", "data": {"cut": True}}
+
+
+def test_a_time_that_some_zones_can_not_show_counts_as_none() -> None:
+    item = _stored(time=253_402_300_799_000)  # milliseconds
+    assert item.sent_at == item.received_at
