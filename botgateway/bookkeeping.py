@@ -84,6 +84,9 @@ def look_after(signs: Sequence[Sign]) -> dict[int, str]:
 def _why_over(row: Connection, known: Iterable[Connection]) -> str:
     if not row.bot.enabled:
         return BOT_DISABLED
+    if row.role != Connection.Role.EVENT and row.bot.connection_number > row.pk:
+        # Also where the newer one has gone again: sending is its right alone, so this one is mute.
+        return REPLACED
     newer = any(
         other.pk > row.pk
         and other.bot_id == row.bot_id

@@ -8,6 +8,7 @@ from django.utils import timezone
 from botgateway import bookkeeping
 from botgateway.bookkeeping import Sign
 from botgateway.models import Connection
+from core.models import Bot
 from tests.factories import make_bot, make_connection
 
 pytestmark = pytest.mark.django_db
@@ -72,3 +73,19 @@ def test_the_first_reason_of_an_end_stays() -> None:
     bookkeeping.closed(connection.pk, "second")
     connection.refresh_from_db()
     assert connection.close_reason == "first"
+
+
+def test_one_that_may_no_longer_send_is_over_although_the_newer_one_is_gone() -> None:
+    bot = make_bot()
+    older = make_connection(bot)
+    newer = make_connection(bot, closed_at=timezone.now())
+    Bot.objects.update(connection_number=newer.pk)
+    assert bookkeeping.look_after([sign(older)]) == {older.pk: bookkeeping.REPLACED}
+
+
+def test_an_event_connection_goes_on_beside_a_newer_sender() -> None:
+    bot = make_bot()
+    event = make_connection(bot, role=Connection.Role.EVENT)
+    api = make_connection(bot, role=Connection.Role.API)
+    Bot.objects.update(connection_number=api.pk)
+    assert bookkeeping.look_after([sign(event)]) == {}
