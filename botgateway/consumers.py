@@ -16,13 +16,13 @@ from botgateway.actions import Response
 from botgateway.auth import Admission, Handshake
 from botgateway.calls import Calls
 from botgateway.connections import LiveConnection
-from botgateway.delivery import settle
+from botgateway.delivery import settle_late
 from botgateway.events import AccountEvent, Event, HeartbeatEvent, LifecycleEvent
 from botgateway.frames import Invalid
 
 logger = logging.getLogger(__name__)
 PROCESS = f"{socket.gethostname()}:{os.getpid()}"
-SEND_ECHO = re.compile(r"send-(\d+)-\d+")
+SEND_ECHO = re.compile(r"send-([0-9]{1,18})-[0-9]+")
 
 
 class OneBotConsumer(AsyncWebsocketConsumer):
@@ -69,7 +69,7 @@ class OneBotConsumer(AsyncWebsocketConsumer):
         match frames.decode(raw):
             case Response() as response:
                 if not connection.calls.resolve(response):
-                    await _late(response)
+                    await _late(connection.bot_id, response)
             case Invalid(reason=reason):
                 logger.warning("bot %s: a frame was dropped: %s", connection.self_id, reason)
             case Event() as event:
@@ -108,11 +108,11 @@ class OneBotConsumer(AsyncWebsocketConsumer):
         await self.close(code=code, reason=reason)
 
 
-async def _late(response: Response) -> None:
+async def _late(bot_id: int, response: Response) -> None:
     """An answer that nobody waits for any more is evidence, where it answers a send."""
     found = SEND_ECHO.fullmatch(response.echo or "")
     if found:
-        await database.run(settle, int(found[1]), response)
+        await database.run(settle_late, bot_id, int(found[1]), response)
 
 
 class NowhereConsumer(AsyncWebsocketConsumer):

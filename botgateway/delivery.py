@@ -5,9 +5,11 @@ Woken by hints, by its own timers, and once a second by the table itself.
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import ParamSpec
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 
 from botgateway import actions, database
 from botgateway.actions import UnsendablePart
@@ -18,7 +20,9 @@ from core.messages import PlatformId
 from core.outbox import Claimed
 
 logger = logging.getLogger(__name__)
+P = ParamSpec("P")
 LOOK_SECONDS = 1.0
+PAUSE_SECONDS = 0.5
 
 
 class Dispatcher:
@@ -91,7 +95,7 @@ async def deliver(connection: LiveConnection, entry: Claimed) -> None:
     try:
         call = actions.send_message(entry.chat_kind, chat_id, entry.parts, entry.address)
     except UnsendablePart as part:
-        await database.run(
+        await _keep(
             outbox.mark_failed, entry.entry_id, reason="unsendable", error=f"no segment for {part}"
         )
         return
@@ -102,16 +106,34 @@ async def deliver(connection: LiveConnection, entry: Claimed) -> None:
             seconds=settings.ARISE_SEND_TIMEOUT_SECONDS,
         )
     except NotWritten:
-        await database.run(outbox.hand_back, entry.entry_id, connection.number)
+        await _keep(outbox.hand_back, entry.entry_id, connection.number)
         return
     except NoAnswer as no_answer:
-        await database.run(outbox.mark_unknown, entry.entry_id, reason=no_answer.reason)
+        await _keep(outbox.mark_unknown, entry.entry_id, reason=no_answer.reason)
         return
-    await database.run(settle, entry.entry_id, response)
+    await _keep(settle, entry.entry_id, response)
+
+
+async def _keep(function: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
+    """Keep an outcome, waiting out a database that is away: what is not kept nobody can tell later."""
+    while True:
+        try:
+            await database.run(function, *args, **kwargs)
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("an outcome waits, the database does not answer: %s", error)
+            await asyncio.sleep(PAUSE_SECONDS)
+        else:
+            return
+
+
+def settle_late(bot_id: int, entry_id: int, response: actions.Response) -> None:
+    """Keep a late answer, where it came from the bot whose send it was."""
+    if outbox.is_of_bot(entry_id, bot_id):
+        settle(entry_id, response)
 
 
 def settle(entry_id: int, response: actions.Response) -> None:
-    """Keep what an answer, also a late one, says of a send."""
+    """Keep what an answer says of a send."""
     outcome = actions.send_outcome(response)
     match outcome.state:
         case "sent":

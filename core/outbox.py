@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Q
 
 from core.database import database_now
@@ -113,7 +113,8 @@ def claim(bot_id: int, connection_number: int, *, limit: int = 50) -> list[Claim
     One open send a chat: a chat whose earlier entry is being sent, or is unknown for less than
     ARISE_SETTLE_SECONDS, has no head. Only the bot's live connection gets anything.
     """
-    with connection.cursor() as cursor:
+    # One transaction: what was claimed and could not be read would be `sending` with no sender.
+    with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
             CLAIM,
             {
@@ -124,7 +125,8 @@ def claim(bot_id: int, connection_number: int, *, limit: int = 50) -> list[Claim
             },
         )
         ids = [row[0] for row in cursor.fetchall()]
-    entries = OutboxEntry.objects.filter(pk__in=ids).select_related("chat") if ids else ()
+        found = OutboxEntry.objects.filter(pk__in=ids).select_related("chat")
+        entries = list(found) if ids else []
     return [
         Claimed(
             entry_id=entry.pk,
@@ -154,6 +156,11 @@ def next_look(bot_ids: list[int]) -> dict[int, float]:
             [bot_ids],
         )
         return {bot_id: float(seconds) for bot_id, seconds in cursor.fetchall()}
+
+
+def is_of_bot(entry_id: int, bot_id: int) -> bool:
+    """Whether an entry is in this bot's Outbox."""
+    return OutboxEntry.objects.filter(pk=entry_id, bot=bot_id).exists()
 
 
 def hand_back(entry_id: int, connection_number: int) -> bool:

@@ -1,0 +1,21 @@
+"""What becomes of a send's answer."""
+
+import pytest
+
+from botgateway import delivery
+from botgateway.actions import Response
+from tests.factories import make_bot, make_sent
+
+pytestmark = pytest.mark.django_db
+SENT = Response(echo="send-1-1", ok=True, retcode=0, data={"message_id": 5})
+
+
+def test_a_late_answer_settles_a_send_of_its_own_bot_alone() -> None:
+    entry = make_sent(state="unknown").entry
+    assert entry is not None
+    delivery.settle_late(make_bot().pk, entry.pk, SENT)
+    entry.refresh_from_db()
+    assert entry.state == "unknown"
+    delivery.settle_late(entry.bot_id, entry.pk, SENT)
+    entry.refresh_from_db()
+    assert (entry.state, entry.platform_message_id) == ("sent", "5")
