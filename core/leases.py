@@ -89,7 +89,11 @@ def held() -> list[Lease]:
 
 
 def extend_held() -> None:
-    """Extend all leases of this process; called every quarter of a lease by the worker."""
+    """Extend all leases of this process; called every quarter of a lease by the worker.
+
+    Rows are locked in the order in which the door in locks them, or the two would wait for each
+    other.
+    """
     leases = held()
     if not leases:
         return
@@ -98,8 +102,12 @@ def extend_held() -> None:
             """
             UPDATE core_chat
                SET lease_until = clock_timestamp() + make_interval(secs => %s)
-              FROM unnest(%s::bigint[], %s::bigint[]) AS mine(chat_id, token)
-             WHERE core_chat.id = mine.chat_id AND core_chat.lease_token = mine.token
+              FROM (SELECT chat.id, mine.token
+                      FROM core_chat chat
+                      JOIN unnest(%s::bigint[], %s::bigint[]) AS mine(chat_id, token)
+                        ON chat.id = mine.chat_id
+                     ORDER BY chat.id FOR NO KEY UPDATE OF chat) AS locked
+             WHERE core_chat.id = locked.id AND core_chat.lease_token = locked.token
                AND core_chat.lease_until IS NOT NULL
             """,
             [
