@@ -17,6 +17,8 @@ T = TypeVar("T")
 _threads = ThreadPoolExecutor(max_workers=6, thread_name_prefix="gateway-db")
 # One thread alone stores what comes in: the order of arrival is the order of rows.
 _store_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gateway-store")
+# The broker may hang; whoever waits for it must not hold up those who want the database.
+_broker_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gateway-broker")
 
 
 async def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -27,6 +29,11 @@ async def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 async def run_in_order(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """The same in the one thread that stores what comes in."""
     return await _in(_store_thread, function, *args, **kwargs)
+
+
+async def run_for_broker(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The same in the one thread that talks to the broker."""
+    return await _in(_broker_thread, function, *args, **kwargs)
 
 
 async def _in(

@@ -73,6 +73,6 @@ class Inlet:
 async def _hint(chat_id: int) -> None:
     """A lost hint is no harm: the sweep finds every chat that is due."""
     try:
-        await database.run(tasks.run_turn.delay, chat_id)
+        await database.run_for_broker(tasks.run_turn.delay, chat_id)
     except Exception as error:  # noqa: BLE001  (whatever the broker raises, the sweep makes it good)
         logger.warning("the hint for chat %s was lost, the sweep makes it good: %s", chat_id, error)

@@ -22,7 +22,7 @@ RETURNING id
 
 
 def due_chats(limit: int = 200) -> list[int]:
-    """Chats to hint at workers now; each is given out again only after HINT_SECONDS."""
+    """Chats that are to be run now; each is given out again only after HINT_SECONDS."""
     with connection.cursor() as cursor:
         cursor.execute(DUE, [HINT_SECONDS, limit])
         return [row[0] for row in cursor.fetchall()]

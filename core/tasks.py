@@ -1,15 +1,18 @@
-"""Celery's doors into core: ids only, and every one may be lost or repeated."""
+"""How turns are started: by hints through Celery (ids only, and every one may be lost or repeated),
+and by each worker's own look at Postgres, which needs no broker."""
 
+import functools
 import logging
 import os
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 from celery import shared_task
+from django.conf import settings
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
-from core import sweep, turns
+from core import leases, sweep, turns
 from core.database import give_back
 from core.models import InboundKey
 
@@ -20,18 +23,36 @@ KEYS_KEPT = timedelta(days=30)
 @shared_task
 def run_turn(chat_id: int) -> None:
     """A hint that a chat is due."""
-    if turns.run(chat_id, f"{socket.gethostname()}:{os.getpid()}"):
-        run_turn.delay(chat_id)
+    while turns.run(chat_id, f"{socket.gethostname()}:{os.getpid()}"):
+        pass
 
 
 def start_due() -> None:
-    """Hint at every chat that is due; called once a second by each worker."""
+    """Run every chat that is due, as far as this worker has room; called once a second.
+
+    What hints were lost, or could not be given, is found here. A worker that is full takes
+    nothing: what it took would only wait where no other worker sees it.
+    """
     try:
         sweep.settle_outbox()
-        for chat_id in sweep.due_chats():
-            run_turn.delay(chat_id)
-    except OperationalError as error:
-        logger.warning("the broker takes no hints, trying again: %s", error)
+        room = settings.CELERY_WORKER_CONCURRENCY - len(leases.held())
+        for chat_id in sweep.due_chats(room) if room > 0 else ():
+            _threads().submit(_run_due, chat_id)
+    finally:
+        give_back()
+
+
+@functools.cache
+def _threads() -> ThreadPoolExecutor:
+    """Threads of the worker's own, beside those in which Celery runs hints."""
+    return ThreadPoolExecutor(settings.CELERY_WORKER_CONCURRENCY, thread_name_prefix="due")
+
+
+def _run_due(chat_id: int) -> None:
+    try:
+        run_turn(chat_id)
+    except Exception:
+        logger.exception("the turn of chat %s broke off; it is taken up again", chat_id)
     finally:
         give_back()
 

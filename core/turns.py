@@ -42,10 +42,10 @@ class Opened:
 def run(chat_id: int, owner: str) -> bool:
     """Judge what the chat gathered and, where the gate says so, run the turn to its end.
 
-    Does nothing where the chat is not due or another worker holds it. Returns whether the chat is
+    Does nothing where the chat is not due, another worker holds it, or this one stops. Returns whether the chat is
     due again at once (something addressed the bot meanwhile).
     """
-    lease = leases.claim(chat_id, owner)
+    lease = None if stopping.is_set() else leases.claim(chat_id, owner)
     if lease is None:
         return False
     with leases.kept(lease):

@@ -1,18 +1,21 @@
 """Turns below the process: what is committed, what is told, and who may go on."""
 
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
-from pytest_django import Settings
 
-from core import leases, turns
+from core import leases, tasks, turns
+from core.database import give_back
 from core.leases import Lease
 from core.llm.types import Answer, ToolCallRequest
-from core.models import Chat, ToolCall, Turn
+from core.models import Chat, Decision, ToolCall, Turn
 from core.tools import registry
-from tests.factories import make_bot, make_chat, make_item, make_turn
+from tests.factories import make_chat, make_item, make_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -60,13 +63,58 @@ def test_a_due_chat_with_nothing_to_judge_is_not_due_again(chat: Chat) -> None:
     assert (chat.turn_due_at, chat.addressed_at, chat.lease_until) == (None, None, None)
 
 
-@pytest.mark.usefixtures("stopping")
-def test_a_worker_that_stops_in_good_order_is_not_counted_as_a_crash(settings: Settings) -> None:
-    chat = make_chat(make_bot(), turn_due_at=timezone.now())
+def test_a_worker_that_stops_in_good_order_is_not_counted_as_a_crash(
+    chat: Chat, request: pytest.FixtureRequest
+) -> None:
     make_item(chat, trigger="mention")
     for _ in range(turns.MOST_RUNS + 2):
-        turns.run(chat.pk, "worker:1")
+        lease = claimed(chat)
+        opened = turns._open(lease)
+        assert opened is not None
+        turns.stopping.set()
+        request.addfinalizer(turns.stopping.clear)
+        turns._drive(lease, opened)
     turn = Turn.objects.get(chat=chat)
     assert (turn.state, turn.runs) == ("running", 0)
     chat.refresh_from_db()
     assert chat.lease_until is None
+
+
+@pytest.mark.usefixtures("stopping")
+def test_a_worker_that_stops_takes_nothing_new(chat: Chat) -> None:
+    make_item(chat, trigger="mention")
+    assert turns.run(chat.pk, "worker:1") is False
+    assert not Turn.objects.filter(chat=chat).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_due_is_run_without_the_broker() -> None:
+    chat = make_chat(turn_due_at=timezone.now())
+    make_item(chat)
+    tasks.start_due()
+    end = time.monotonic() + 10
+    while not Decision.objects.filter(chat=chat).exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_heartbeat_waits_for_a_row_without_holding_another() -> None:
+    """The door in locks chats in the order of their ids; the other order would be a deadlock."""
+    first, second = (make_chat(turn_due_at=timezone.now()) for _ in range(2))
+    with leases.kept(claimed(second)), leases.kept(claimed(first)), transaction.atomic():
+        Chat.objects.select_for_update().get(pk=first.pk)
+        heartbeat = threading.Thread(target=_extend)
+        heartbeat.start()
+        heartbeat.join(0.5)
+        assert heartbeat.is_alive()
+        Chat.objects.select_for_update(nowait=True).get(pk=second.pk)
+    heartbeat.join(10)
+    assert not heartbeat.is_alive()
+
+
+def _extend() -> None:
+    try:
+        leases.extend_held()
+    finally:
+        give_back()
