@@ -37,7 +37,8 @@ def _message(frame: Frame, kind: Literal["group", "private"]) -> events.MessageE
     user_id = fields.identifier(frame.get("user_id")) or fields.identifier(sender.get("user_id"))
     sent = frame.get("post_type") == "message_sent"
     user_id = user_id or (shared["self_id"] if sent else None)
-    is_own = sent or events.Event(**shared).is_self(user_id)
+    own_id = shared["self_id"]
+    is_own = sent or (user_id is not None and own_id is not None and user_id.value == own_id.value)
     is_temporary = kind == "private" and frame.get("sub_type") == "group"
     return events.MessageEvent(
         **shared,

@@ -98,6 +98,8 @@ def one_line(text: str, limit: int = MAX_NAME_CHARACTERS) -> str:
     The zero-width joiner stays: emoji are made with it. Names have carried new lines and
     right-to-left overrides (NapCat issue 815).
     """
+    if text.isprintable():
+        return " ".join(text.split())[:limit].strip()
     kept = []
     for character in text[: limit * 16]:
         category = unicodedata.category(character)

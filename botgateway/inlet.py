@@ -14,6 +14,7 @@ logger = logging.getLogger(__name__)
 MOST_WAITING = 10_000
 MOST_PER_BATCH = 200
 PAUSE_SECONDS = 0.5
+LINGER_SECONDS = 0.004
 
 
 class Inlet:
@@ -36,6 +37,8 @@ class Inlet:
         """Store what is queued, for ever."""
         while True:
             batch = [await self._waiting.get()]
+            # Others that come at the same time share its statements.
+            await asyncio.sleep(LINGER_SECONDS)
             while len(batch) < MOST_PER_BATCH and not self._waiting.empty():
                 batch.append(self._waiting.get_nowait())
             for due in await self._store(batch):

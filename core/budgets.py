@@ -5,7 +5,7 @@ from datetime import date
 from django.db import connection
 from django.utils import timezone
 
-from core.models import Chat, ModelCallCount
+from core.models import Chat
 
 CHAT_DISABLED = "chat_disabled"
 BOT_DISABLED = "bot_disabled"
@@ -17,26 +17,18 @@ def today() -> date:
     return timezone.localdate()
 
 
-def refusal(chat: Chat) -> str:
-    """Why no model call may be paid for this chat now, or the empty string. Reserves nothing."""
+def reserve(chat: Chat) -> str:
+    """Reserve one model call for today; why it is refused, or the empty string where it is not.
+
+    One statement compares and counts, so that many workers at once never pass the cap. A call that
+    is reserved and then not made (its worker died) stays counted.
+    """
     if not chat.bot.enabled:
         return BOT_DISABLED
     if not chat.enabled:
         return CHAT_DISABLED
-    spent = ModelCallCount.objects.filter(chat=chat, day=today()).values_list("calls", flat=True)
-    if (spent.first() or 0) >= chat.daily_model_calls:
+    if not chat.daily_model_calls:
         return BUDGET_SPENT
-    return ""
-
-
-def reserve(chat: Chat) -> str:
-    """Reserve one model call for today; the reason where it is refused, else the empty string.
-
-    One statement compares and counts, so that many workers at once never pass the cap.
-    """
-    reason = refusal(chat)
-    if reason:
-        return reason
     with connection.cursor() as cursor:
         cursor.execute(
             """

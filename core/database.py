@@ -3,10 +3,18 @@
 from datetime import datetime
 
 from django.db import connection
+from django.db.models import DateTimeField, Func
+
+
+class ClockTimestamp(Func):
+    """The database's clock inside a statement: due times and leases are judged by it alone."""
+
+    function = "CLOCK_TIMESTAMP"
+    output_field = DateTimeField()
 
 
 def database_now() -> datetime:
-    """The database's clock: due times and leases are judged by it alone."""
+    """The same, asked by itself."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         now: datetime = cursor.fetchone()[0]

@@ -17,13 +17,11 @@ class Verdict:
     reason: str
 
 
-def decide(items: Sequence[InboundItem], *, refusal: str) -> Verdict:
-    """Judge gathered items. `refusal` says why no model call may be paid here now, or is empty."""
+def decide(items: Sequence[InboundItem]) -> Verdict:
+    """Judge gathered items by what they are; whether an answer may be paid is asked after this."""
     addressed = [item for item in items if item.trigger and not item.is_old]
-    if not addressed:
-        if any(item.trigger for item in items):
-            return Verdict(SKIP, "replayed")
-        return Verdict(SKIP, "not_addressed")
-    if refusal:
-        return Verdict(SKIP, refusal)
-    return Verdict(ANSWER, addressed[0].trigger)
+    if addressed:
+        return Verdict(ANSWER, addressed[0].trigger)
+    if any(item.trigger for item in items):
+        return Verdict(SKIP, "replayed")
+    return Verdict(SKIP, "not_addressed")

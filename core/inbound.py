@@ -3,6 +3,7 @@
 Many items that arrive together are one transaction and a handful of statements.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -227,11 +228,39 @@ def _gather(
             chat.addressed_by = list(after.addressed_by)
             chat.hinted_at = None
             due[chat.pk] = DueChat(chat.pk, max(0.0, (after.due_at - now).total_seconds()))
-    Chat.objects.bulk_update(
-        touched.values(),
-        [
-            "title", "address", "messages", "last_message_at",
-            "turn_due_at", "addressed_at", "addressed_by", "hinted_at",
-        ],
-    )  # fmt: skip
+    _save_chats(list(touched.values()))
     return list(due.values())
+
+
+SAVE_CHATS = """
+UPDATE core_chat AS chat
+   SET title = new.title, address = new.address, messages = new.messages,
+       last_message_at = new.last_message_at, turn_due_at = new.turn_due_at,
+       addressed_at = new.addressed_at, hinted_at = new.hinted_at,
+       addressed_by = ARRAY(SELECT jsonb_array_elements_text(new.addressed_by))
+  FROM unnest(%s::bigint[], %s::text[], %s::jsonb[], %s::bigint[], %s::timestamptz[],
+              %s::timestamptz[], %s::timestamptz[], %s::timestamptz[], %s::jsonb[])
+       AS new(id, title, address, messages, last_message_at, turn_due_at, addressed_at,
+              hinted_at, addressed_by)
+ WHERE chat.id = new.id
+"""
+
+
+def _save_chats(chats: Sequence[Chat]) -> None:
+    """The rows are locked since they were read. Written by hand: `bulk_update` spends more time on
+    its CASE expressions than all the rest of a batch takes."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            SAVE_CHATS,
+            [
+                [chat.pk for chat in chats],
+                [chat.title for chat in chats],
+                [json.dumps(chat.address) for chat in chats],
+                [chat.messages for chat in chats],
+                [chat.last_message_at for chat in chats],
+                [chat.turn_due_at for chat in chats],
+                [chat.addressed_at for chat in chats],
+                [chat.hinted_at for chat in chats],
+                [json.dumps(chat.addressed_by) for chat in chats],
+            ],
+        )

@@ -9,10 +9,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.conf import settings
 from django.db import connection
 
+from core.database import ClockTimestamp
 from core.errors import LeaseLost
 from core.models import Chat
 
@@ -47,7 +49,15 @@ def claim(chat_id: int, owner: str) -> Lease | None:
     return Lease(chat_id, row[0]) if row else None
 
 
-def hold(lease: Lease) -> Chat:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The chat's row, locked, and the database's time when it was."""
+
+    chat: Chat
+    now: datetime
+
+
+def hold(lease: Lease) -> Held:
     """Lock the chat's row for this transaction; LeaseLost where the token is no longer ours.
 
     Every transaction of a turn begins with this: it is the fence.
@@ -55,12 +65,13 @@ def hold(lease: Lease) -> Chat:
     chat = (
         Chat.objects.select_for_update(of=("self",))
         .select_related("bot")
+        .annotate(held_at=ClockTimestamp())
         .filter(pk=lease.chat_id, lease_token=lease.token)
         .first()
     )
     if chat is None:
         raise LeaseLost(f"chat {lease.chat_id}: lease {lease.token} was taken over")
-    return chat
+    return Held(chat, chat.held_at)
 
 
 def release(lease: Lease) -> None:

@@ -4,16 +4,17 @@ Send-state lives here alone and only moves forward; each move is one compare-and
 two who try the same move one wins. Sending is the host's work: it claims, sends, and settles.
 """
 
+import json
 import logging
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Q
 
-from core.database import database_now
+from core.database import ClockTimestamp, database_now
 from core.models import Chat, OutboxEntry, SentMessage, Turn
 
 logger = logging.getLogger(__name__)
@@ -21,20 +22,20 @@ State = OutboxEntry.State
 
 
 def write_text(
-    chat: Chat, turn: Turn, *, step_index: int, call_index: int, text: str
+    chat: Chat, turn: Turn, *, step_index: int, call_index: int, now: datetime, text: str
 ) -> SentMessage:
     """Write a message of the bot's own: a Sent Log row with a new handle, and its pending entry.
 
-    Runs in the step's transaction, with the chat's row locked (leases.hold). The entry is due at
-    the later of now and the message before it, plus the typing time of its characters.
+    Runs in the step's transaction, with the chat's row locked (leases.hold) at `now`; the caller
+    saves the chat's `next_handle`. The entry is due at the later of now and the message before it,
+    plus the typing time of its characters.
     """
-    now = database_now()
     message = SentMessage.objects.create(
         chat=chat, turn=turn, handle=f"m{chat.next_handle}", content=text, created_at=now
     )
     chat.next_handle += 1
-    chat.save(update_fields=["next_handle"])
-    before = OutboxEntry.objects.filter(chat=chat, action=OutboxEntry.Action.SEND).first()
+    sends = OutboxEntry.objects.filter(chat=chat, action=OutboxEntry.Action.SEND)
+    before_due_at = sends.order_by("-pk").values_list("due_at", flat=True).first()
     message.entry = OutboxEntry.objects.create(
         bot=chat.bot,
         chat=chat,
@@ -44,7 +45,7 @@ def write_text(
         call_index=call_index,
         action=OutboxEntry.Action.SEND,
         parts=[{"type": "text", "data": {"text": text}}],
-        due_at=max(now, before.due_at if before else now) + typing_time(text),
+        due_at=max(now, before_due_at or now) + typing_time(text),
         draft_until=now + timedelta(seconds=settings.ARISE_DRAFT_SECONDS),
         expires_at=now + timedelta(seconds=chat.patience_seconds),
         created_at=now,
@@ -59,11 +60,13 @@ def typing_time(text: str) -> timedelta:
     return timedelta(seconds=seconds)
 
 
-def release_drafts(turn: Turn) -> None:
-    """The turn's next step is committed (or it ended): its earlier messages are no longer held."""
-    OutboxEntry.objects.filter(turn=turn, state=State.PENDING, draft_until__isnull=False).update(
-        draft_until=None
-    )
+def release_drafts(turn: Turn, *, before_step: int | None = None) -> None:
+    """Let go of the turn's messages that waited for its next step: those of steps before
+    `before_step`, all of them where the turn has ended."""
+    drafts = OutboxEntry.objects.filter(turn=turn, state=State.PENDING, draft_until__isnull=False)
+    if before_step is not None:
+        drafts = drafts.filter(step_index__lt=before_step)
+    drafts.update(draft_until=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +104,10 @@ WITH lane AS (
 )
 UPDATE core_outboxentry entry
    SET state = 'sending', sending_at = clock_timestamp(), connection_number = %(connection)s
-  FROM head
- WHERE entry.id = head.id AND entry.state = 'pending'
-RETURNING entry.id
+  FROM head, core_chat chat
+ WHERE entry.id = head.id AND entry.state = 'pending' AND chat.id = entry.chat_id
+RETURNING entry.id, chat.kind, chat.external_id, chat.external_id_is_number,
+          chat.address::text, entry.parts::text
 """
 
 
@@ -113,8 +117,8 @@ def claim(bot_id: int, connection_number: int, *, limit: int = 50) -> list[Claim
     One open send a chat: a chat whose earlier entry is being sent, or is unknown for less than
     ARISE_SETTLE_SECONDS, has no head. Only the bot's live connection gets anything.
     """
-    # One transaction: what was claimed and could not be read would be `sending` with no sender.
-    with transaction.atomic(), connection.cursor() as cursor:
+    # One statement claims and reads: what was claimed unread would be `sending` with no sender.
+    with connection.cursor() as cursor:
         cursor.execute(
             CLAIM,
             {
@@ -124,20 +128,10 @@ def claim(bot_id: int, connection_number: int, *, limit: int = 50) -> list[Claim
                 "limit": limit,
             },
         )
-        ids = [row[0] for row in cursor.fetchall()]
-        found = OutboxEntry.objects.filter(pk__in=ids).select_related("chat")
-        entries = list(found) if ids else []
-    return [
-        Claimed(
-            entry_id=entry.pk,
-            chat_kind=entry.chat.kind,
-            chat_external_id=entry.chat.external_id,
-            chat_external_id_is_number=entry.chat.external_id_is_number,
-            address=entry.chat.address,
-            parts=entry.parts,
-        )
-        for entry in entries
-    ]
+        return [
+            Claimed(entry_id, kind, external_id, is_number, json.loads(address), json.loads(parts))
+            for entry_id, kind, external_id, is_number, address, parts in cursor.fetchall()
+        ]
 
 
 def next_look(bot_ids: list[int]) -> dict[int, float]:
@@ -197,8 +191,7 @@ def mark_unknown(entry_id: int, *, reason: str, error: str = "") -> bool:
 
 def _settle(which: Q, **values: Any) -> bool:
     values.setdefault("reason", "")
-    values["settled_at"] = database_now()
-    return bool(OutboxEntry.objects.filter(which).update(**values))
+    return bool(OutboxEntry.objects.filter(which).update(settled_at=ClockTimestamp(), **values))
 
 
 def orphans_become_unknown(bot_id: int, connection_number: int) -> int:

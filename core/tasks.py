@@ -33,6 +33,8 @@ def start_due() -> None:
     What hints were lost, or could not be given, is found here. A worker that is full takes
     nothing: what it took would only wait where no other worker sees it.
     """
+    if turns.stopping.is_set():
+        return
     try:
         sweep.settle_outbox()
         room = settings.CELERY_WORKER_CONCURRENCY - len(leases.held())

@@ -6,6 +6,7 @@ to a socket. Its arguments are a pydantic model: one source for the schema and t
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -21,12 +22,13 @@ class Arguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """Where a call stands: its turn, and its place in it."""
+    """Where a call stands: its turn, its place in it, and the database's time."""
 
     chat: Chat
     turn: Turn
     step_index: int
     call_index: int
+    now: datetime
 
 
 @dataclass(frozen=True, slots=True)

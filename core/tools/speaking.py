@@ -39,6 +39,7 @@ def send_message(context: ToolContext, arguments: SendMessage) -> ToolResult:
         context.turn,
         step_index=context.step_index,
         call_index=context.call_index,
+        now=context.now,
         text=arguments.content,
     )
     context.turn.sends += 1

@@ -168,7 +168,8 @@ def test_an_answer_that_could_not_leave_in_time_is_discarded_as_expired(chat: Ch
 
 def write(chat: Chat, text: str, call_index: int = 0) -> OutboxEntry:
     turn = make_turn(chat)
-    message = outbox.write_text(chat, turn, step_index=0, call_index=call_index, text=text)
+    now = timezone.now()
+    message = outbox.write_text(chat, turn, step_index=0, call_index=call_index, now=now, text=text)
     assert message.entry is not None
     return message.entry
 

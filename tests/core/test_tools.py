@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.utils import timezone
 from pydantic import Field
 
 from core.errors import ToolRefusal
@@ -59,7 +60,7 @@ def turn() -> Turn:
 
 
 def call(turn: Turn, arguments: str, name: str = "double") -> dict[str, object]:
-    place = ToolContext(turn.chat, turn, 0, 0)
+    place = ToolContext(turn.chat, turn, 0, 0, timezone.now())
     result = execution.execute({"double": TOOL}, place, name=name, arguments=arguments)
     return dict(result.values)
 

@@ -9,7 +9,7 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from core import leases, tasks, turns
+from core import journal, leases, tasks, turns
 from core.database import give_back
 from core.leases import Lease
 from core.llm.types import Answer, ToolCallRequest
@@ -50,7 +50,10 @@ def answer(*calls: tuple[str, str], **counts: int) -> Answer:
 def test_a_long_name_of_an_argument_is_not_told_back_whole(chat: Chat) -> None:
     turn = make_turn(chat, state="running", tools=registry.schemas(registry.offered({})))
     call = ("send_message", '{"%s": 1}' % ("k" * 1_000_000))
-    turns._commit_step(claimed(chat), turn, turns._tools_of(turn), answer(call), timezone.now())
+    tools = {tool.name: tool for tool in registry.offered({})}
+    with transaction.atomic():
+        held = leases.hold(claimed(chat))
+        journal.commit_step(held, turn, tools, answer(call), timezone.now())
     result = ToolCall.objects.get(step__turn=turn).result
     assert result["error"] == "bad_arguments"
     assert len(result["message"]) < 1000
