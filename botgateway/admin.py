@@ -144,6 +144,8 @@ class ConnectionAdmin(FactAdmin[Connection]):
     def state(self, connection: Connection) -> SafeString:
         if connection.closed_at is not None:
             return display.label(_("closed"))
+        if not connection.is_kept:
+            return display.label(_("abandoned"), "warn")
         return display.label(_("open"), "good")
 
     @admin.display(description=gettext_lazy("implementation"))

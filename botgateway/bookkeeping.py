@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
@@ -15,7 +16,7 @@ from core.text import clean_text
 REPLACED = "replaced by a newer connection"
 BOT_DISABLED = "the bot was disabled"
 BOT_GONE = "the bot was removed"
-KEPT_FIELDS = ["last_frame_at", "online", "kept_at", "closed_at", "close_reason"]
+ABANDONED = "its process ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +65,42 @@ def look_after(signs: Sequence[Sign]) -> dict[int, str]:
     )
     by_number = {row.pk: row for row in rows.select_related("bot")}
     over: dict[int, str] = {}
-    kept: list[Connection] = []
     for sign in signs:
         row = by_number.get(sign.number)
         reason = _why_over(row, by_number.values()) if row else BOT_GONE
-        if reason or row is None:
+        if reason:
             over[sign.number] = reason
-            continue
-        row.last_frame_at, row.online, row.kept_at = sign.last_frame_at, sign.online, now
-        row.closed_at, row.close_reason = None, ""
-        kept.append(row)
-    Connection.objects.bulk_update(kept, KEPT_FIELDS)
+    _keep([sign for sign in signs if sign.number not in over])
     Connection.objects.filter(
         closed_at__isnull=True, kept_at__lt=now - timedelta(seconds=ABANDONED_SECONDS)
-    ).update(closed_at=now, close_reason="its process ended")
+    ).update(closed_at=now, close_reason=ABANDONED)
     return over
+
+
+KEEP = """
+UPDATE botgateway_connection AS row
+   SET last_frame_at = sign.last_frame_at, online = sign.online, kept_at = now(),
+       closed_at = NULL, close_reason = ''
+  FROM unnest(%s::bigint[], %s::timestamptz[], %s::boolean[]) AS sign(id, last_frame_at, online)
+ WHERE row.id = sign.id AND (row.closed_at IS NULL OR row.close_reason = %s)
+"""
+
+
+def _keep(signs: Sequence[Sign]) -> None:
+    """Keep signs in one statement. It reopens what was taken for abandoned, and nothing else: a
+    connection that ended while we looked stays ended."""
+    if not signs:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            KEEP,
+            [
+                [sign.number for sign in signs],
+                [sign.last_frame_at for sign in signs],
+                [sign.online for sign in signs],
+                ABANDONED,
+            ],
+        )
 
 
 def _why_over(row: Connection, known: Iterable[Connection]) -> str:

@@ -32,9 +32,15 @@ class OneBotConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         """Refuse before accepting (the client sees HTTP 403), or accept and only then go on."""
-        admission = await database.run(auth.admit, handshake_of(self.scope), process=PROCESS)
+        handshake = handshake_of(self.scope)
+        admission = await database.run(auth.admit, handshake, process=PROCESS)
         if not isinstance(admission, Admission):
-            logger.warning("a connection was refused: %s", admission)
+            logger.warning(
+                "a connection of bot %r from %s was refused: %s",
+                handshake.self_id,
+                handshake.remote_address,
+                admission,
+            )
             await self.close()
             return
         await self.accept()

@@ -111,7 +111,7 @@ class Gateway:
     async def _watch_once(self) -> None:
         connections = list(self.registry.all)
         signs = [bookkeeping.sign_of(connection) for connection in connections]
-        over = await database.run(bookkeeping.look_after, signs) if signs else {}
+        over = await database.run(bookkeeping.look_after, signs)
         for connection in connections:
             if connection.number in over:
                 reason = over[connection.number]

@@ -76,6 +76,11 @@ class Connection(models.Model):
     def __str__(self) -> str:
         return f"{self.bot_id} {self.role} #{self.pk}"
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether its process has looked after it lately."""
+        return self.kept_at >= timezone.now() - timedelta(seconds=ABANDONED_SECONDS)
+
 
 class RefusedConnection(models.Model):
     """A handshake that was refused; the same one again only counts up."""

@@ -101,7 +101,8 @@ def _is_echo(item: ReceivedItem, chat: Chat) -> bool:
     if not item.from_self:
         return False
     message_id = item.message_id.value if item.message_id else ""
-    return outbox.is_own_echo(chat, message_id=message_id, text=item.text)
+    is_number = item.message_id.is_number if item.message_id else True
+    return outbox.take_echo(chat, message_id=message_id, is_number=is_number, text=item.text)
 
 
 def _claim_identities(items: Sequence[ReceivedItem]) -> list[ReceivedItem]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-type_of_part = Literal[
+PartType = Literal[
     "text", "mention", "face", "image", "sticker", "voice", "video", "file", "forward", "other"
 ]
 
@@ -34,7 +34,7 @@ class Part:
     size?}`; forward `{id?}`; other `{type, data}`, what nobody knew, kept as it came.
     """
 
-    type: type_of_part
+    type: PartType
     data: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:

@@ -208,8 +208,11 @@ def sweep() -> None:
     expired = pending.filter(expires_at__lte=now).update(
         state=State.DISCARDED, reason="expired", settled_at=now
     )
-    closed = pending.filter(Q(chat__enabled=False) | Q(bot__enabled=False)).update(
+    closed = pending.filter(chat__enabled=False).update(
         state=State.DISCARDED, reason="chat_disabled", settled_at=now
+    )
+    closed += pending.filter(bot__enabled=False).update(
+        state=State.DISCARDED, reason="bot_disabled", settled_at=now
     )
     lost = OutboxEntry.objects.filter(
         state=State.SENDING,
@@ -217,16 +220,23 @@ def sweep() -> None:
     ).update(state=State.UNKNOWN, reason="sender_lost", settled_at=now)
     if expired or closed or lost:
         logger.warning(
-            "Outbox: %d expired, %d of switched-off chats, %d lost", expired, closed, lost
+            "Outbox: %d expired, %d of switched-off chats or bots, %d lost", expired, closed, lost
         )
 
 
-def is_own_echo(chat: Chat, *, message_id: str, text: str) -> bool:
+def take_echo(chat: Chat, *, message_id: str, is_number: bool, text: str) -> bool:
     """Whether something that the bot's account said is a message that the Outbox sent.
 
-    By its id where the answer came before the echo; else by its text while the answer is out.
+    By its id where the answer came before the echo; else by its text while the answer is out. For
+    an entry whose outcome is unknown it is the evidence that it was sent.
     """
-    same = Q(state__in=(State.SENDING, State.UNKNOWN), message__content=text)
-    if message_id:
-        same |= Q(platform_message_id=message_id)
-    return OutboxEntry.objects.filter(same, chat=chat).exists()
+    entries = OutboxEntry.objects.filter(chat=chat)
+    if message_id and entries.filter(platform_message_id=message_id).exists():
+        return True
+    open_states = (State.SENDING, State.UNKNOWN)
+    entry = entries.filter(state__in=open_states, message__content=text).order_by("pk").first()
+    if entry is None:
+        return False
+    if entry.state == State.UNKNOWN:
+        mark_sent(entry.pk, message_id=message_id, is_number=is_number)
+    return True

@@ -89,3 +89,17 @@ def test_an_event_connection_goes_on_beside_a_newer_sender() -> None:
     api = make_connection(bot, role=Connection.Role.API)
     Bot.objects.update(connection_number=api.pk)
     assert bookkeeping.look_after([sign(event)]) == {}
+
+
+def test_a_connection_that_ended_while_we_looked_stays_ended() -> None:
+    connection = make_connection(closed_at=timezone.now(), close_reason="closed by the other side")
+    bookkeeping.look_after([sign(connection)])
+    connection.refresh_from_db()
+    assert connection.closed_at is not None
+    assert connection.close_reason == "closed by the other side"
+
+
+def test_a_connection_that_was_only_taken_for_abandoned_lives_again() -> None:
+    connection = make_connection(closed_at=timezone.now(), close_reason=bookkeeping.ABANDONED)
+    bookkeeping.look_after([sign(connection)])
+    assert Connection.objects.live().get() == connection

@@ -206,3 +206,24 @@ def test_the_next_look_is_when_the_first_entry_may_be_due(bot: Bot, chat: Chat) 
     assert outbox.next_look([bot.pk])[bot.pk] == pytest.approx(30, abs=2)
     pending(make_chat(bot))
     assert outbox.next_look([bot.pk])[bot.pk] == 0
+
+
+def test_the_platforms_echo_of_an_unknown_message_is_the_evidence_that_it_was_sent(
+    chat: Chat,
+) -> None:
+    message = make_sent(chat, "hello", "unknown")
+    later = make_sent(chat, "hello", "unknown")
+    assert outbox.take_echo(chat, message_id="555", is_number=True, text="hello")
+    assert (state(message), state(later)) == ("sent", "unknown")
+    assert message.entry is not None
+    assert message.entry.platform_message_id == "555"
+    assert outbox.take_echo(chat, message_id="555", is_number=True, text="hello")
+    assert state(later) == "unknown"
+
+
+@pytest.mark.parametrize("before", ["pending", "sent", "failed", "discarded"])
+def test_other_words_and_other_states_are_no_echo(chat: Chat, before: str) -> None:
+    message = make_sent(chat, "hello", before)
+    make_sent(chat, "bye", "unknown")
+    assert not outbox.take_echo(chat, message_id="777", is_number=True, text="hello")
+    assert state(message) == before

@@ -237,3 +237,19 @@ async def test_a_worker_that_is_told_to_stop_hands_its_turn_over_after_the_step(
         (turn,) = await ended_turns(bot, 1)
     assert [sent.text for sent in sends] == ["before the deploy", "after the deploy"]
     assert (turn.state, turn.runs) == ("done", 1)
+
+
+async def test_an_echo_settles_a_send_that_got_no_answer(
+    platform: Platform, script: Script, bot: Bot
+) -> None:
+    answers(script, "did you get this?")
+    async with platform() as onebot:
+        onebot.script("send_group_msg", silent(delivered=True))
+        await onebot.say(GROUP, 10002, "hi", mention_bot=True)
+        (sent,) = await onebot.wait_for_sends(1)
+        await eventually(lambda: rows(OutboxEntry.objects.filter(bot=bot, state="unknown")))
+        await onebot.tell_own(sent)
+        (entry,) = await eventually(lambda: rows(OutboxEntry.objects.filter(bot=bot, state="sent")))
+        await ended_turns(bot, 1)
+    assert entry.platform_message_id == str(sent.message_id)
+    assert not await rows(bot.items.filter(from_self=True))
