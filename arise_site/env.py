@@ -4,10 +4,12 @@ Names and defaults are those that operators rely on; `docs/operations.md` lists 
 """
 
 import os
+import zoneinfo
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -57,6 +59,37 @@ class Environment(BaseSettings):
     arise_lease_seconds: float = Field(default=20, gt=0)
     arise_worker_concurrency: int = Field(default=64, ge=1)
     arise_log_level: str = "INFO"
+
+    @field_validator("database_url")
+    @classmethod
+    def _is_postgres(cls, value: str) -> str:
+        if value and not value.startswith(("postgres://", "postgresql://")):
+            raise PydanticCustomError("address", "is no postgresql:// address")
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _is_redis(cls, value: str) -> str:
+        if value and not value.startswith(("redis://", "rediss://", "unix://")):
+            raise PydanticCustomError("address", "is no redis://, rediss:// or unix:// address")
+        return value
+
+    @field_validator("time_zone")
+    @classmethod
+    def _is_zone(cls, value: str) -> str:
+        try:
+            zoneinfo.ZoneInfo(value)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            raise PydanticCustomError("zone", "is no time zone, as Asia/Shanghai is one") from None
+        return value
+
+    @field_validator("arise_log_level")
+    @classmethod
+    def _is_level(cls, value: str) -> str:
+        levels = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+        if value.upper() not in levels:
+            raise PydanticCustomError("level", f"is none of {', '.join(levels)}")
+        return value.upper()
 
 
 def read() -> Environment:

@@ -17,6 +17,8 @@ class RunFile:
     pid: int
     started: float
     ready: bool
+    host: str
+    port: int
     console_url: str
     websocket_url: str
     demo_model_url: str

@@ -8,7 +8,7 @@ import psutil
 from django.templatetags.static import static
 from django.utils.translation import gettext_lazy as _
 
-from arise_site import env, keys
+from arise_site import env, keys, runfile
 from arise_site.embedded import locations
 
 ENV = env.read()
@@ -117,8 +117,9 @@ SECURE_REFERRER_POLICY = "same-origin"
 LOGIN_URL = "admin:login"
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+# Chinese comes with its catalogue: half a translation reads worse than none.
+LANGUAGES = [("en", "English")]
+FORMAT_MODULE_PATH = ["arise_site.formats"]
 TIME_ZONE = ENV.time_zone
 USE_TZ = True
 
@@ -165,8 +166,10 @@ ARISE_SETTLE_SECONDS = ENV.arise_settle_seconds
 ARISE_LEASE_SECONDS = ENV.arise_lease_seconds
 ARISE_ADMIN_USERNAME = ENV.arise_admin_username
 ARISE_ADMIN_PASSWORD = ENV.arise_admin_password
-ARISE_HOST = ENV.host
-ARISE_PORT = ENV.port
+# A command beside a running `up` means that one, unless it is told otherwise.
+_running = None if {"host", "port"} & ENV.model_fields_set else runfile.read(ARISE_HOME)
+ARISE_HOST = _running.host if _running else ENV.host
+ARISE_PORT = _running.port if _running else ENV.port
 
 LOGGING = {
     "version": 1,
@@ -176,6 +179,8 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": ENV.arise_log_level},
     "loggers": {
         "httpx2": {"level": "WARNING"},
+        # A stray Host is refused; a traceback for each would only fill the log.
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
         "daphne": {"level": "WARNING"},
         "django.channels.server": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},

@@ -211,6 +211,8 @@ class Supervisor:
             pid=os.getpid(),
             started=runfile.own_start(),
             ready=self.ready,
+            host=settings.ARISE_HOST,
+            port=settings.ARISE_PORT,
             console_url=addresses.console_url(),
             websocket_url=addresses.websocket_url(),
             demo_model_url=self.demo_model_url,

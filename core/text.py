@@ -39,8 +39,12 @@ def one_line(text: str, limit: int = 300) -> str:
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """Hide the given secrets, whatever looks like an API key, and passwords inside URLs."""
+    """Hide the given secrets, whatever looks like an API key, and passwords inside URLs.
+
+    A secret is hidden where it stands by itself: inside a longer word a short one would mangle
+    ordinary words, and tell by it what it is.
+    """
     for secret in secrets:
         if secret:
-            text = text.replace(secret, "***")
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
     return _KEY_LIKE.sub("***", text)

@@ -18,3 +18,8 @@ def test_one_line_is_one_line_and_short() -> None:
 def test_redact_hides_what_is_given_and_what_looks_like_a_secret() -> None:
     shown = text.redact("a hunter2 sk-0123456789 redis://:p:w@h/0 http://h:80/x@y", ["hunter2", ""])
     assert shown == "a *** *** redis://***@h/0 http://h:80/x@y"
+
+
+def test_a_short_secret_is_hidden_where_it_stands_alone_and_mangles_no_word() -> None:
+    assert text.redact("password y of Valkey", ["y"]) == "password *** of Valkey"
+    assert text.redact("database ab", ["ab"]) == "database ***"

@@ -61,8 +61,8 @@ def up(home: Path) -> Iterator[Up]:
 
 @pytest.fixture(scope="module")
 def conversation(up: Up) -> str:
-    """A conversation in a group and in private, typed into `simulate`."""
-    return simulated(up.home, "@bot hello there\n/private\n你好呀\n", PORT=str(up.port), **QUICK)
+    """A conversation in a group and in private, typed into `simulate`, which finds the port itself."""
+    return simulated(up.home, "@bot hello there\n/private\n你好呀\n", **QUICK)
 
 
 def simulated(home: Path, typed: str, *arguments: str, **environment: str) -> str:
@@ -80,7 +80,7 @@ def test_the_demo_model_answers_in_a_group_and_in_private_and_says_what_it_is(
 
 
 def test_doctor_finds_everything_well_and_names_the_demo_model(up: Up, conversation: str) -> None:
-    ran = manage(up.home, "doctor", PORT=str(up.port), **QUICK)
+    ran = manage(up.home, "doctor", **QUICK)
     assert ran.returncode == 0, ran.stdout
     assert "built-in demo model" in ran.stdout
     assert "broken" not in ran.stdout
