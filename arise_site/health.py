@@ -20,6 +20,7 @@ class SharedLook:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._found: dict[str, str] = {}
+        self._was_ready = False
         self.forget()
 
     def __call__(self) -> dict[str, str]:
@@ -35,9 +36,12 @@ class SharedLook:
     def _take(self, found: dict[str, str]) -> None:
         if found and found != self._found:
             reasons = "; ".join(f"{part}: {reason}" for part, reason in found.items())
-            logger.warning("not ready: %s", reasons)
+            # At the start it only tells what is still coming up.
+            level = logging.WARNING if self._was_ready else logging.INFO
+            logger.log(level, "not ready: %s", reasons)
         elif self._found and not found:
-            logger.info("ready again")
+            logger.info("ready")
+        self._was_ready = self._was_ready or not found
         self._found = found
         self._looked_at = time.monotonic()
 

@@ -1,12 +1,20 @@
 """Every address of the site; the WebSocket's are in botgateway.routing."""
 
 from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.views.generic import RedirectView
 
 from arise_site import health
 
+
+def no_icon(request: HttpRequest) -> HttpResponse:
+    """Browsers ask for it on every visit; a 404 each time is a warning in the log."""
+    return HttpResponse(status=204)
+
+
 urlpatterns = [
+    path("favicon.ico", no_icon),
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
     path("healthz", health.healthz),

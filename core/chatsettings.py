@@ -115,7 +115,8 @@ def _switch(key: str, value: str) -> bool:
 def _number(key: str, value: str) -> int:
     if not _NUMBER.fullmatch(value):
         raise BadSetting(
-            _("%(key)s is a whole number, not %(value)r.") % {"key": key, "value": value}
+            _("%(key)s is a whole number up to 2147483647, not %(value)r.")
+            % {"key": key, "value": value}
         )
     number = int(value)
     try:

@@ -51,7 +51,9 @@ class BotAdmin(ModelAdmin[Bot]):
         return (*self.readonly_fields, *fixed)
 
     def has_delete_permission(self, request: HttpRequest, obj: Bot | None = None) -> bool:
-        return False
+        # One that was mistyped can go; one with a history is switched off instead.
+        has_history = obj is None or obj.chats.filter(messages__gt=0).exists()
+        return not has_history and super().has_delete_permission(request, obj)
 
     def save_model(
         self, request: HttpRequest, obj: Bot, form: ModelForm[Bot], change: bool

@@ -126,7 +126,9 @@ class ChatAdmin(ModelAdmin[Chat]):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Chat | None = None) -> bool:
-        return False
+        # One that was mistyped can go; one in which something was said is switched off instead.
+        has_history = obj is None or obj.messages > 0
+        return not has_history and super().has_delete_permission(request, obj)
 
     def save_model(
         self, request: HttpRequest, obj: Chat, form: ModelForm[Chat], change: bool

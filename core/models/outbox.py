@@ -48,7 +48,7 @@ class SentMessage(models.Model):
 
     class Meta:
         verbose_name = _("sent message")
-        verbose_name_plural = _("Sent Log")
+        verbose_name_plural = _("sent messages")
         ordering = ("-id",)
         constraints = [
             models.UniqueConstraint(fields=("chat", "handle"), name="handle_once_per_chat"),
