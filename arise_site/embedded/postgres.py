@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 import psycopg
 
+from arise_site import processes
 from arise_site.embedded import accounts, binaries, locations
 from arise_site.embedded.accounts import EmbeddedError
 from arise_site.embedded.server import Server
@@ -129,6 +130,8 @@ class Postgres(Server):
             text=True,
             cwd="/",
             start_new_session=True,
+            # Cut off with us, or it would still write where the next start makes its own.
+            preexec_fn=processes.tie(signal.SIGKILL),
             **self._as_account(),
         )
         if made.returncode:
