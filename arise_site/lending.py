@@ -38,13 +38,6 @@ def run(argv: list[str]) -> None:
             execute_from_command_line(argv)
     except (EmbeddedError, database.SetUpError, ImproperlyConfigured) as error:
         sys.exit(f"arise: {error}")
-    except PermissionError as error:
-        if "--traceback" in argv:
-            raise
-        sys.exit(
-            f"arise: {error.filename}: {error.strerror}: run as the user who owns it, or set"
-            " ARISE_HOME to a folder of your own"
-        )
     except OperationalError as error:
         if "--traceback" in argv:
             raise
@@ -54,6 +47,13 @@ def run(argv: list[str]) -> None:
         with contextlib.suppress(OSError):
             sys.stdout.close()
         sys.exit(1)
+    except OSError as error:
+        if "--traceback" in argv or error.filename is None:
+            raise
+        sys.exit(
+            f"arise: {error.filename}: {error.strerror}: run as the user who owns it, or set"
+            " ARISE_HOME to a folder of your own"
+        )
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -83,3 +83,13 @@ def test_a_wrong_setting_is_told_in_one_line() -> None:
             assert ran.returncode == 1
             assert ran.stderr.startswith("arise: PORT: ")
             assert ran.stderr.count("\n") == 1
+
+
+def test_a_home_that_can_not_be_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for home in (tmp_path / "file", tmp_path / "file" / "below"):
+        for command in ("up", "shell"):
+            ran = manage(home, command)
+            assert ran.returncode == 1
+            assert ran.stderr.startswith(f"arise: {home}")
+            assert ran.stderr.count("\n") == 1
