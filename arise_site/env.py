@@ -56,7 +56,7 @@ class Environment(BaseSettings):
     arise_max_steps: int = Field(default=8, ge=1)
     arise_send_timeout_seconds: float = Field(default=20, gt=0)
     arise_settle_seconds: float = Field(default=20, ge=0)
-    arise_lease_seconds: float = Field(default=20, gt=0)
+    arise_lease_seconds: float = Field(default=8, gt=0)
     arise_worker_concurrency: int = Field(default=64, ge=1)
     arise_log_level: str = "INFO"
 

@@ -28,6 +28,7 @@ class Lease:
 
 
 _held: set[Lease] = set()
+_dropped: set[Lease] = set()
 _guard = threading.Lock()
 
 
@@ -83,11 +84,16 @@ def release(lease: Lease) -> None:
 
 @contextmanager
 def kept(lease: Lease) -> Iterator[None]:
-    """While inside, `extend_held` keeps the lease from lapsing."""
+    """While inside, `extend_held` keeps the lease from lapsing; after a failure it gives it back
+    (the failure may be the database's, so that it can't be given back here)."""
     with _guard:
         _held.add(lease)
     try:
         yield
+    except Exception:
+        with _guard:
+            _dropped.add(lease)
+        raise
     finally:
         with _guard:
             _held.discard(lease)
@@ -99,12 +105,22 @@ def held() -> list[Lease]:
         return list(_held)
 
 
+def _give_back_dropped() -> None:
+    with _guard:
+        dropped = list(_dropped)
+    for lease in dropped:
+        release(lease)
+        with _guard:
+            _dropped.discard(lease)
+
+
 def extend_held() -> None:
     """Extend all leases of this process; called every quarter of a lease by the worker.
 
     Rows are locked in the order in which the door in locks them, or the two would wait for each
     other.
     """
+    _give_back_dropped()
     leases = held()
     if not leases:
         return

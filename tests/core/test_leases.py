@@ -92,3 +92,11 @@ def test_only_leases_that_are_still_ours_are_extended(chat: Chat) -> None:
     assert other.lease_until is not None
     assert chat.lease_until > now > other.lease_until
     assert leases.held() == []
+
+
+def test_what_failed_is_given_back_with_the_next_heartbeat(chat: Chat) -> None:
+    with pytest.raises(ZeroDivisionError), leases.kept(claim(chat)):
+        raise ZeroDivisionError
+    assert leases.claim(chat.pk, "another worker") is None
+    leases.extend_held()
+    claim(chat)

@@ -7,6 +7,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -86,14 +87,23 @@ class Site:
         with override_settings(ARISE_HOST="127.0.0.1", ARISE_PORT=self.port):
             self._spawn(programs.web(self.environment))
 
-    def start_worker(self) -> None:
-        self._spawn(programs.worker(self.environment))
+    def start_worker(self, name: str = "worker") -> None:
+        program = programs.worker(self.environment)
+        line = [*program.line, "--hostname", f"{name}-{self.port}@%h"]
+        self._spawn(replace(program, name=name, line=line))
 
     def kill(self, name: str) -> None:
         """End a process as a crash would."""
         process = self.processes.pop(name)
         process.send_signal(signal.SIGKILL)
         process.wait()
+
+    def pause(self, name: str) -> None:
+        """Stop a process for a while, as a machine without time for it does."""
+        self.processes[name].send_signal(signal.SIGSTOP)
+
+    def resume(self, name: str) -> None:
+        self.processes[name].send_signal(signal.SIGCONT)
 
     def end(self, name: str) -> None:
         """Tell a process to stop, as a deploy does, and wait until it did."""

@@ -253,3 +253,27 @@ async def test_an_echo_settles_a_send_that_got_no_answer(
         await ended_turns(bot, 1)
     assert entry.platform_message_id == str(sent.message_id)
     assert not await rows(bot.items.filter(from_self=True))
+
+
+async def test_a_worker_that_slept_through_its_lease_commits_nothing(
+    site: Site, platform: Platform, script: Script, bot: Bot
+) -> None:
+    script.reply(tool_calls=[(SEND, {"content": "of the one that slept"})], delay=1)
+    script.reply(tool_calls=[(SEND, {"content": "of the one that took over"})])
+    script.reply()
+    async with platform() as onebot:
+        await onebot.say(GROUP, 10002, "hi", mention_bot=True)
+        await asyncio.to_thread(script.wait_for_requests, 1)
+        site.pause("worker")
+        try:
+            site.start_worker("second")
+            await onebot.wait_for_sends(1, timeout=30)
+            (turn,) = await ended_turns(bot, 1)
+        finally:
+            site.resume("worker")
+        await eventually(lambda: in_database(lambda: "was taken over" in site.log("worker")))
+        await asyncio.to_thread(site.end, "second")
+        sends = onebot.sent
+    assert [sent.text for sent in sends] == ["of the one that took over"]
+    assert (turn.state, turn.runs, turn.steps) == ("done", 2, 2)
+    assert len(await rows(SentMessage.objects.filter(chat__bot=bot))) == 1
