@@ -24,7 +24,7 @@ check: setup-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/mypy arise_site botgateway core skills stickers tests manage.py
+	$(BIN)/mypy arise_site bench botgateway core skills stickers tests manage.py
 	$(BIN)/python manage.py check --fail-level WARNING
 	DJANGO_SETTINGS_MODULE=tests.settings_offline $(BIN)/python manage.py makemigrations --check --dry-run
 
