@@ -1,6 +1,7 @@
 """What becomes of a send's answer."""
 
 import pytest
+from django.db import OperationalError
 
 from botgateway import delivery
 from botgateway.actions import Response
@@ -19,3 +20,16 @@ def test_a_late_answer_settles_a_send_of_its_own_bot_alone() -> None:
     delivery.settle_late(entry.bot_id, entry.pk, SENT)
     entry.refresh_from_db()
     assert (entry.state, entry.platform_message_id) == ("sent", "5")
+
+
+async def test_an_outcome_waits_for_a_database_that_is_away() -> None:
+    answers = iter([OperationalError("restarting"), None])
+    kept: list[str] = []
+
+    def keep(state: str) -> None:
+        if failure := next(answers):
+            raise failure
+        kept.append(state)
+
+    await delivery._keep(keep, "sent")
+    assert kept == ["sent"]

@@ -1,14 +1,17 @@
 """Send-state: one open send a chat, in order, each move once, nothing sent twice."""
 
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 from pytest_django import Settings
 
 from core import outbox
+from core.database import give_back
 from core.models import Bot, Chat, OutboxEntry, SentMessage
 from core.outbox import Claimed
 from tests.factories import make_bot, make_chat, make_sent, make_turn
@@ -227,3 +230,38 @@ def test_other_words_and_other_states_are_no_echo(chat: Chat, before: str) -> No
     make_sent(chat, "bye", "unknown")
     assert not outbox.take_echo(chat, message_id="777", is_number=True, text="hello")
     assert state(message) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_entry_that_somebody_else_has_in_hand_is_passed_over(bot: Bot) -> None:
+    busy, free = pending(make_chat(bot)), pending(make_chat(bot))
+    found: list[Claimed] = []
+
+    def elsewhere() -> None:
+        try:
+            found.extend(claimed(bot))
+        finally:
+            give_back()
+
+    with transaction.atomic():
+        OutboxEntry.objects.select_for_update().get(pk=entry_id(busy))
+        claimer = threading.Thread(target=elsewhere)
+        claimer.start()
+        claimer.join(5)
+        assert not claimer.is_alive()
+    assert [entry.entry_id for entry in found] == [entry_id(free)]
+
+
+def test_a_send_that_nobody_waits_for_any_more_is_unknown(chat: Chat) -> None:
+    old = timezone.now() - timedelta(minutes=5)
+    lost = make_sent(chat, "lost", "sending", entry={"sending_at": old})
+    under_way = make_sent(chat, "now", "sending", entry={"sending_at": timezone.now()})
+    outbox.sweep()
+    assert (state(lost), state(under_way)) == ("unknown", "sending")
+
+
+def test_what_a_switched_off_chat_would_still_have_said_is_discarded(chat: Chat) -> None:
+    waiting = pending(chat)
+    Chat.objects.filter(pk=chat.pk).update(enabled=False)
+    outbox.sweep()
+    assert state(waiting) == "discarded"

@@ -3,17 +3,27 @@
 import threading
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from core import journal, leases, tasks, turns
 from core.database import give_back
 from core.leases import Lease
 from core.llm.types import Answer, ToolCallRequest
-from core.models import Chat, Decision, ToolCall, Turn
+from core.models import (
+    Chat,
+    Decision,
+    ModelCallCount,
+    OutboxEntry,
+    SentMessage,
+    ToolCall,
+    Turn,
+    TurnStep,
+)
 from core.tools import registry
 from tests.factories import make_chat, make_item, make_turn
 
@@ -50,10 +60,7 @@ def answer(*calls: tuple[str, str], **counts: int) -> Answer:
 def test_a_long_name_of_an_argument_is_not_told_back_whole(chat: Chat) -> None:
     turn = make_turn(chat, state="running", tools=registry.schemas(registry.offered({})))
     call = ("send_message", '{"%s": 1}' % ("k" * 1_000_000))
-    tools = {tool.name: tool for tool in registry.offered({})}
-    with transaction.atomic():
-        held = leases.hold(claimed(chat))
-        journal.commit_step(held, turn, tools, answer(call), timezone.now())
+    commit(claimed(chat), turn, call)
     result = ToolCall.objects.get(step__turn=turn).result
     assert result["error"] == "bad_arguments"
     assert len(result["message"]) < 1000
@@ -121,3 +128,98 @@ def _extend() -> None:
         leases.extend_held()
     finally:
         give_back()
+
+
+def running(chat: Chat, **fields: Any) -> Turn:
+    """A turn under way with the tools that every chat has."""
+    tools = registry.schemas(registry.offered({}))
+    return make_turn(chat, state="running", tools=tools, **fields)
+
+
+def commit(lease: Lease, turn: Turn, *calls: tuple[str, str]) -> bool:
+    """Commit a step; whether the turn has ended with it."""
+    tools = {tool.name: tool for tool in registry.offered({})}
+    with transaction.atomic():
+        held = leases.hold(lease)
+        journal.commit_step(held, turn, tools, answer(*calls), timezone.now())
+    return turn.ended_at is not None
+
+
+SAY = ("send_message", '{"content": "hi"}')
+
+
+def test_the_next_step_lets_the_messages_of_the_last_one_go(chat: Chat) -> None:
+    lease, turn = claimed(chat), running(chat)
+    commit(lease, turn, SAY)
+    assert OutboxEntry.objects.get().draft_until is not None
+    commit(lease, turn, ("unknown", "{}"))
+    assert OutboxEntry.objects.get().draft_until is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_step_that_could_not_be_committed_leaves_nothing() -> None:
+    chat = make_chat(turn_due_at=timezone.now())
+    lease, turn = claimed(chat), running(chat, prompt_tokens=2**31 - 1)
+    with pytest.raises(DatabaseError):  # what the turn adds up no longer fits, after all the rest
+        commit(lease, turn, SAY)
+    assert not OutboxEntry.objects.exists()
+    assert not TurnStep.objects.exists()
+    Turn.objects.update(prompt_tokens=0)
+    turn = Turn.objects.get()  # as whoever resumes it reads it
+    commit(lease, turn, SAY)
+    turn.refresh_from_db()
+    assert (turn.steps, turn.sends, turn.prompt_tokens) == (1, 1, 1)
+    assert [message.handle for message in SentMessage.objects.all()] == ["m1"]
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [({"daily_model_calls": 0}, "budget_spent"), ({"enabled": False}, "chat_disabled")],
+)
+def test_no_call_is_paid_once_it_is_no_longer_allowed(
+    chat: Chat, change: dict[str, Any], error: str
+) -> None:
+    lease, turn = claimed(chat), running(chat)
+    Chat.objects.filter(pk=chat.pk).update(**change)
+    with transaction.atomic():
+        journal.reserve_next(leases.hold(lease), turn)
+    turn.refresh_from_db()
+    assert (turn.state, turn.error) == ("failed", error)
+    assert not ModelCallCount.objects.exists()
+
+
+def test_a_turn_in_which_its_worker_died_three_times_is_given_up(chat: Chat) -> None:
+    turn = running(chat)
+    for _ in range(turns.MOST_RUNS):
+        assert turns._open(claimed(chat)) is not None
+        Chat.objects.filter(pk=chat.pk).update(lease_until=None)
+    assert turns._open(claimed(chat)) is None
+    turn.refresh_from_db()
+    assert (turn.state, turn.error) == ("abandoned", "crashed")
+    chat.refresh_from_db()
+    assert (chat.turn_due_at, chat.lease_until) == (None, None)
+
+
+def test_who_addressed_the_bot_during_a_turn_keeps_the_chat_due(chat: Chat) -> None:
+    make_item(chat, trigger="mention")
+    lease = claimed(chat)
+    opened = turns._open(lease)
+    assert opened is not None
+    due = timezone.now() + timedelta(seconds=1)
+    make_item(chat, trigger="mention")
+    Chat.objects.filter(pk=chat.pk).update(addressed_at=timezone.now(), turn_due_at=due)
+    assert commit(lease, opened) is True
+    chat.refresh_from_db()
+    assert (chat.turn_due_at, chat.lease_until) == (due, None)
+
+
+def test_words_that_came_during_a_turn_are_judged_later(chat: Chat) -> None:
+    make_item(chat, trigger="mention")
+    lease = claimed(chat)
+    opened = turns._open(lease)
+    assert opened is not None
+    make_item(chat)
+    assert commit(lease, opened) is True
+    chat.refresh_from_db()
+    assert chat.turn_due_at is not None
+    assert chat.turn_due_at > timezone.now()
