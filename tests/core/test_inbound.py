@@ -68,6 +68,12 @@ def test_two_messages_whose_ids_collide_are_both_stored(said: Said) -> None:
     assert [row.text for row in InboundItem.objects.order_by("pk")] == ["one", "two", "one"]
 
 
+def test_two_pictures_under_one_id_are_both_stored(said: Said) -> None:
+    one, two = (Part("image", {"id": f"md5:{digit * 32}"}) for digit in "ab")
+    inbound.receive([said(parts=(one,)), said(parts=(two,)), said(parts=(one,))])
+    assert InboundItem.objects.count() == 2
+
+
 def test_without_an_id_the_platforms_second_tells_messages_apart(said: Said) -> None:
     now = timezone.now().replace(microsecond=0)
     first = said(message_id=None, sent_at=now)
