@@ -24,6 +24,10 @@ PLACEHOLDERS = {
     "forward": "[聊天记录]",
     "other": "[…]",
 }
+# What is read of an item: rows are wide, and a turn reads many.
+TOLD = (
+    "platform_message_id", "sender_id", "sender_name", "sent_at", "received_at", "reply_to", "parts",
+)  # fmt: skip
 UNTOLD = (OutboxEntry.State.FAILED, OutboxEntry.State.UNKNOWN, OutboxEntry.State.DISCARDED)
 
 
@@ -34,9 +38,8 @@ def assemble(chat: Chat, new: Sequence[InboundItem], *, now: datetime) -> list[M
     that an endpoint's prompt cache can hold it.
     """
     first = new[0].pk
-    before = list(
-        InboundItem.objects.filter(chat=chat, pk__lt=first).order_by("-pk")[:EARLIER_ITEMS]
-    )
+    items = InboundItem.objects.filter(chat=chat, pk__lt=first).only(*TOLD)
+    before = list(items.order_by("-pk")[:EARLIER_ITEMS])
     own = _own_words(chat, since=min((item.received_at for item in before), default=None))
     first_at = new[0].received_at
     earlier = [*map(_item_line, before), *(line for line in own if line[0] <= first_at)]
@@ -100,6 +103,7 @@ def _part_text(part: Message) -> str:
 
 def _own_words(chat: Chat, since: datetime | None) -> list[Line]:
     messages = SentMessage.objects.filter(chat=chat).select_related("entry").order_by("-pk")
+    messages = messages.only("handle", "content", "created_at", "entry__state", "entry__settled_at")
     if since is not None:
         messages = messages.filter(created_at__gte=since)
     return [_own_line(message) for message in messages[:EARLIER_ITEMS]]

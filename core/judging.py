@@ -25,7 +25,8 @@ def judge(chat: Chat, *, now: datetime) -> Turn | None:
     span = gathered.aggregate(first=Min("pk"), last=Max("pk"))
     turn = None
     if span["last"] is not None:
-        latest = list(gathered.order_by("-pk")[: context.NEW_ITEMS])[::-1]
+        told = gathered.only(*context.TOLD, "trigger", "is_old")
+        latest = list(told.order_by("-pk")[: context.NEW_ITEMS])[::-1]
         verdict = _verdict(chat, latest)
         if verdict.verdict == gating.ANSWER:
             turn = _new_turn(chat, verdict.reason, latest, first=span["first"], now=now)
