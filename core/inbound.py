@@ -57,7 +57,8 @@ def _lock_chats(items: Iterable[ReceivedItem]) -> dict[ChatKey, Chat]:
     """The chats of a batch, locked in the order of their ids, made where they are new."""
     latest = {_key(item): item for item in items}
     found = _select_chats(latest)
-    missing = [item for key, item in latest.items() if key not in found]
+    # Sorted, so that two processes that meet the same new chats make them in one order.
+    missing = [latest[key] for key in sorted(latest.keys() - found.keys())]
     if missing:
         bots = Bot.objects.in_bulk({item.bot_id for item in missing})
         Chat.objects.bulk_create(
