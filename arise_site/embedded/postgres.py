@@ -1,6 +1,7 @@
 """The embedded Postgres: made aside and renamed, a unix socket only, run by an account that is not root."""
 
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -135,8 +136,7 @@ class Postgres(Server):
             **self._as_account(),
         )
         if made.returncode:
-            reason = (made.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise EmbeddedError(f"the database can't be created in {draft}: {reason}")
+            raise EmbeddedError(f"the database can't be created in {draft}: {reason(made.stderr)}")
         draft.rename(self.data)
 
     def _make_socket_folder(self) -> None:
@@ -160,3 +160,11 @@ class Postgres(Server):
         pid_file.unlink(missing_ok=True)
         for path in self.socket_folder.glob(f"{locations.POSTGRES_SOCKET_NAME}*"):
             path.unlink()
+
+
+def reason(said: str) -> str:
+    """The last line that tells of trouble: what follows it is only how initdb tidied up."""
+    lines = said.strip().splitlines() or ["no reason given"]
+    return next(
+        (line for line in reversed(lines) if re.search("FATAL|PANIC|error:", line)), lines[-1]
+    )

@@ -14,7 +14,7 @@ import redis
 from arise_site import database
 from arise_site.embedded import locations
 from arise_site.embedded.accounts import EmbeddedError, postgres_account
-from arise_site.embedded.postgres import Postgres
+from arise_site.embedded.postgres import Postgres, reason
 from arise_site.embedded.servers import Servers
 from tests.arise_site.running import CHECKOUT, processes_of, temporary_home, wait_until
 
@@ -208,3 +208,10 @@ def test_a_private_home_of_root_is_left_private(tmp_path: Path) -> None:
         assert servers.answer()
         servers.stop()
         assert len(list(system.glob("home-*"))) == 1
+
+
+def test_the_reason_of_a_failed_set_up_is_the_trouble_and_not_the_tidying_up() -> None:
+    said = "2026 FATAL:  could not write to file: No space left on device\nchild exited\ninitdb: removing"
+    assert reason(said) == "2026 FATAL:  could not write to file: No space left on device"
+    assert reason("initdb: odd") == "initdb: odd"
+    assert reason("") == "no reason given"
