@@ -8,16 +8,17 @@ from django.db import connection
 from core import outbox
 
 HINT_SECONDS = 5
+# A CTE, not `IN (SELECT … LIMIT …)`: a plan may run that select again for each row, past its limit.
 DUE = """
-UPDATE core_chat SET hinted_at = clock_timestamp()
- WHERE id IN (
+WITH due AS (
     SELECT id FROM core_chat
      WHERE turn_due_at <= clock_timestamp()
        AND (lease_until IS NULL OR lease_until < clock_timestamp())
        AND (hinted_at IS NULL OR hinted_at < clock_timestamp() - make_interval(secs => %s))
      ORDER BY turn_due_at LIMIT %s
        FOR UPDATE SKIP LOCKED)
-RETURNING id
+UPDATE core_chat SET hinted_at = clock_timestamp() FROM due WHERE core_chat.id = due.id
+RETURNING core_chat.id
 """
 
 
