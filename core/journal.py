@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.utils import timezone
 
 from core import budgets, outbox
 from core.leases import Held
@@ -124,7 +123,7 @@ def end(held: Held, turn: Turn, state: State, *, error: str = "", detail: str = 
     turn.state = state
     turn.error = error
     turn.error_detail = detail
-    turn.ended_at = timezone.now()
+    turn.ended_at = held.now
     turn.save(update_fields=COUNTERS)
     finish_chat(held.chat, now=held.now)
 

@@ -68,6 +68,7 @@ def _new_turn(
         messages=context.assemble(chat, items, now=now),
         tools=registry.schemas(offered(chat)),
         runs=1,
+        started_at=now,
     )
 
 

@@ -79,7 +79,7 @@ class Chat(models.Model):
         help_text=_("When the first item that addresses the bot and is not yet judged came in."),
     )
     addressed_by = ArrayField(
-        models.CharField(max_length=64),
+        models.CharField(max_length=128),
         default=list,
         editable=False,
         help_text=_("Who addressed the bot since; their further words extend the wait."),

@@ -1,6 +1,7 @@
 """Turns, their steps and tool calls: the journal from which a killed turn goes on."""
 
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core.models.chats import Chat
@@ -61,7 +62,7 @@ class Turn(models.Model):
     )
     error = models.CharField(_("error"), max_length=40, blank=True)
     error_detail = models.TextField(_("error in words"), blank=True)
-    started_at = models.DateTimeField(_("started"), auto_now_add=True)
+    started_at = models.DateTimeField(_("started"), default=timezone.now)
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
 
     class Meta:

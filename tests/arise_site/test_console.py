@@ -196,3 +196,8 @@ def test_a_person_without_rights_sees_no_links_to_facts(client: Client) -> None:
     client.force_login(User.objects.create(username="viewer", is_staff=True))
     page = client.get(reverse("admin:index")).content.decode()
     assert list_of(InboundItem) not in page
+
+
+def test_a_nul_in_a_filter_is_a_bad_request_and_no_fault(admin_client: Client) -> None:
+    for query in ("state__exact=%00", "q=a%00b"):
+        assert admin_client.get(f"{list_of(OutboxEntry)}?{query}").status_code == 400

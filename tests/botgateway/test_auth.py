@@ -101,3 +101,12 @@ def test_a_flood_of_strangers_is_bounded_and_hides_nobody_who_comes_after_it() -
     assert len(kept) == auth.MOST_REFUSALS_KEPT
     assert {"20000", "20001"} <= kept
     assert "flood-0" not in kept
+
+
+def test_a_late_handshake_does_not_take_the_right_to_send_from_a_newer_connection(
+    bot: Bot,
+) -> None:
+    Bot.objects.update(connection_number=2**40)
+    admit()
+    bot.refresh_from_db()
+    assert bot.connection_number == 2**40

@@ -1,11 +1,17 @@
 """What becomes of a send's answer."""
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.db import OperationalError
 
 from botgateway import delivery
 from botgateway.actions import Response
-from tests.factories import make_bot, make_sent
+from botgateway.calls import Calls
+from botgateway.connections import LiveConnection
+from core import outbox
+from core.models import OutboxEntry
+from core.outbox import Claimed
+from tests.factories import make_bot, make_chat, make_sent
 
 pytestmark = pytest.mark.django_db
 SENT = Response(echo="send-1-1", ok=True, retcode=0, data={"message_id": 5})
@@ -33,3 +39,25 @@ async def test_an_outcome_waits_for_a_database_that_is_away() -> None:
 
     await delivery._keep(keep, "sent")
     assert kept == ["sent"]
+
+
+async def nowhere(*_: object) -> None:
+    """Neither written nor closed."""
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_what_was_never_handed_over_waits_for_the_next_connection() -> None:
+    @sync_to_async
+    def claimed() -> tuple[OutboxEntry, Claimed]:
+        bot = make_bot(connection_number=7)
+        entry = make_sent(make_chat(bot), state="pending").entry
+        assert entry is not None
+        (claim,) = outbox.claim(bot.pk, 7)
+        return entry, claim
+
+    entry, claim = await claimed()
+    connection = LiveConnection(7, entry.bot_id, "1", "universal", Calls(nowhere), nowhere)
+    connection.calls.close()
+    await delivery.deliver(connection, claim)
+    await sync_to_async(entry.refresh_from_db)()
+    assert (entry.state, entry.connection_number) == ("pending", None)

@@ -1,6 +1,8 @@
 """From a frame in a group to the answer in it, through every real part."""
 
 import asyncio
+import threading
+from collections.abc import Callable
 from typing import Any
 
 from core.models import Bot, Decision, InboundItem, SentMessage, Turn
@@ -199,8 +201,10 @@ async def test_messages_of_one_chat_leave_in_the_order_written(
 async def test_sixty_chats_that_ask_at_once_are_answered_side_by_side(
     platform: Platform, script: Script, bot: Bot
 ) -> None:
-    say = says_once("here you are", delay=1.0)
-    script.always(say)
+    # The model answers only once all sixty wait for it: more than there are connections to the
+    # database, so none may be held over the wait, and no turn may wait for another one.
+    all_ask = threading.Barrier(60, timeout=30)
+    script.always(says_once("here you are", before=all_ask.wait))
     chats = [f"group:{21_000 + number}" for number in range(60)]
     async with platform() as onebot:
         await asyncio.gather(*(onebot.say(chat, 10002, "hi", mention_bot=True) for chat in chats))
@@ -255,12 +259,13 @@ def at(bot: Bot) -> dict[str, Any]:
     return {"type": "at", "data": {"qq": bot.self_id}}
 
 
-def says_once(text: str, *, delay: float) -> Any:
+def says_once(text: str, *, before: Callable[[], object]) -> Any:
     """A model that says `text` where the last word is a person's, and else ends."""
 
     def reply(request: dict[str, Any]) -> Any:
         if request["messages"][-1]["role"] == "tool":
-            return says(assistant(), delay=delay)
-        return says(assistant(tool_calls=[(SEND, {"content": text})]), delay=delay)
+            return says(assistant())
+        before()
+        return says(assistant(tool_calls=[(SEND, {"content": text})]))
 
     return reply
