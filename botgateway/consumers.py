@@ -7,7 +7,7 @@ import re
 import socket
 import time
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 
@@ -19,7 +19,6 @@ from botgateway.connections import LiveConnection
 from botgateway.delivery import settle_late
 from botgateway.events import AccountEvent, Event, HeartbeatEvent, LifecycleEvent
 from botgateway.frames import Invalid
-from botgateway.inlet import Flow
 
 logger = logging.getLogger(__name__)
 PROCESS = f"{socket.gethostname()}:{os.getpid()}"
@@ -106,12 +105,7 @@ class OneBotConsumer(AsyncWebsocketConsumer):
                     clock=connection.clock,
                 )
                 if item is not None:
-                    await self.gateway.inlet.put(item, self._flow())
-
-    def _flow(self) -> Flow:
-        """The socket's brake, which arise_site.web puts into the scope."""
-        flow: Flow = cast("Mapping[str, Any]", self.scope)["flow"]
-        return flow
+                    await self.gateway.inlet.put(item)
 
     async def _send_text(self, text: str) -> None:
         await self.send(text_data=text)

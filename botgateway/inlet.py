@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from typing import Protocol
 
 from django.db import InterfaceError, OperationalError
 
@@ -18,14 +17,6 @@ PAUSE_SECONDS = 0.5
 LINGER_SECONDS = 0.004
 
 
-class Flow(Protocol):
-    """A socket that can be left unread for a while."""
-
-    def pause(self) -> None: ...
-
-    def resume(self) -> None: ...
-
-
 class Inlet:
     """Items that wait to be stored, and timers of the chats that became due by them.
 
@@ -33,21 +24,14 @@ class Inlet:
     own buffers hold what is said.
     """
 
-    def __init__(self, most_waiting: int = MOST_WAITING) -> None:
-        self._waiting: asyncio.Queue[ReceivedItem] = asyncio.Queue(most_waiting)
+    def __init__(self) -> None:
+        self._waiting: asyncio.Queue[ReceivedItem] = asyncio.Queue(MOST_WAITING)
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._hints: set[asyncio.Task[None]] = set()
 
-    async def put(self, item: ReceivedItem, flow: Flow) -> None:
-        """Queue an item; while the queue is full it waits, and the item's socket is not read."""
-        if not self._waiting.full():
-            self._waiting.put_nowait(item)
-            return
-        flow.pause()
-        try:
-            await self._waiting.put(item)
-        finally:
-            flow.resume()
+    async def put(self, item: ReceivedItem) -> None:
+        """Queue an item; waits while the queue is full."""
+        await self._waiting.put(item)
 
     async def run(self) -> None:
         """Store what is queued, for ever."""
