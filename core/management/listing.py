@@ -1,6 +1,7 @@
 """What `chats`, `items`, `turns` and `sentlog` share: the filters, and a table or JSON lines."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, ClassVar, Generic, TypeVar
@@ -25,7 +26,7 @@ def json_line(record: Record) -> str:
     return json.dumps(record, separators=(", ", ": "))
 
 
-class ListingCommand(BaseCommand, Generic[Row]):
+class ListingCommand(BaseCommand, Generic[Row], ABC):
     """A list of one kind of row; subclasses say which and how a person reads it.
 
     `chat_path` is the way from a row to its chat in lookups, empty where the row is the chat.
@@ -58,17 +59,17 @@ class ListingCommand(BaseCommand, Generic[Row]):
         for line in map(json_line, records) if options["json"] else self._table(records):
             self.stdout.write(line)
 
+    @abstractmethod
     def queryset(self) -> QuerySet[Row]:
         """Every row there is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, rows: QuerySet[Row]) -> Iterator[Record]:
         """The records of those rows, oldest first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cells(self, record: Record) -> Iterable[str]:
         """What stands under `headers` for one record."""
-        raise NotImplementedError
 
     def _chosen(self, self_id: str | None, chat: str | None) -> QuerySet[Row]:
         rows = self.queryset()
