@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import uuid
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 
 from botgateway.models import Connection, RefusedConnection
 from botgateway.simulator.platform import NoConnection
+from core import records
 from core.models import Bot, InboundItem, OutboxEntry
+from tests.botgateway.onebot_expected import EXPECTED
 from tests.fakes.model import Script
 from tests.fakes.onebot import FakeOneBot
 from tests.fakes.site import Site
@@ -135,18 +138,49 @@ async def test_the_old_sockets_end_does_not_touch_the_new_connection(
         await ended_turns(bot, 1)
 
 
-async def test_every_golden_frame_is_taken_and_the_connection_stays(
+async def test_every_golden_frame_is_taken_and_messages_are_stored_as_stated(
     platform: Platform, bot: Bot
 ) -> None:
     async with platform() as onebot:
         for path in FRAMES:
-            text = path.read_text().replace("10001", bot.self_id)
-            await onebot.send_frame(text)
+            await onebot.send_frame(path.read_text().replace(GOLDEN_SELF, bot.self_id))
         await onebot.say("group:20009", 10002, "still there?")
-        await eventually(
-            lambda: rows(InboundItem.objects.filter(bot=bot, text="still there?")), timeout=20
-        )
-    assert len(await rows(InboundItem.objects.filter(bot=bot))) > 40
+        last = InboundItem.objects.filter(bot=bot, text="still there?")
+        await eventually(lambda: rows(last), timeout=20)
+    items = InboundItem.objects.filter(bot=bot).select_related("chat", "turn")
+    stored = await in_database(lambda: [stated_of(record) for record in records.items(items)])
+    for path in FRAMES:
+        stated = EXPECTED[path.stem]
+        if stated["kind"].startswith("message.") and "item" not in stated:
+            wanted = {key: as_of(bot, stated[key]) for key in STATED if key in stated}
+            assert any(wanted.items() <= found.items() for found in stored), (path.stem, wanted)
+
+
+GOLDEN_SELF = "10001"
+STATED = ("chat", "sender", "name", "text", "mentions", "at_me", "reply_to", "message_id", "time")
+
+
+def stated_of(record: dict[str, Any]) -> dict[str, Any]:
+    """A stored item in the words of the golden frames' expectations."""
+    sent_at = datetime.fromisoformat(record["sent_at"])
+    return {
+        "chat": record["chat"],
+        "sender": record["sender_id"],
+        "name": record["sender_name"] or "",
+        "text": record["text"],
+        "mentions": record["mentions"],
+        "at_me": record["mentions_bot"],
+        "reply_to": record["reply_to"] or "",
+        "message_id": record["platform_message_id"],
+        "time": int(sent_at.timestamp()),
+    }
+
+
+def as_of(bot: Bot, value: Any) -> Any:
+    """A stated value with this bot's account for that of the golden frames."""
+    if isinstance(value, list):
+        return [as_of(bot, item) for item in value]
+    return value.replace(GOLDEN_SELF, bot.self_id) if isinstance(value, str) else value
 
 
 HOSTILE: list[str | bytes] = [
