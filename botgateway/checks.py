@@ -8,6 +8,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from botgateway.models import Connection, RefusedConnection
+from botgateway.simulator import bots
 from core import doctor
 from core.doctor import Finding
 from core.models import Bot
@@ -66,6 +67,8 @@ def _refusal(bot: Bot, now: datetime) -> str:
 
 
 def _how_to_connect(bot: Bot) -> str:
+    if bot.self_id == bots.SELF_ID:
+        return "it is the simulator's: manage.py simulate connects it"
     host = settings.ARISE_HOST if settings.ARISE_HOST not in {"0.0.0.0", "::"} else "ADDRESS"  # noqa: S104
     url = f"ws://{f'[{host}]' if ':' in host else host}:{settings.ARISE_PORT}/onebot/v11/ws"
     return (

@@ -224,6 +224,11 @@ def test_a_bot_that_is_not_connected_is_told_where_to_connect(settings: Settings
     assert "addbot 10000 --rotate" in finding.advice
 
 
+def test_the_simulators_bot_is_told_apart_from_a_real_one() -> None:
+    Bot.objects.create(self_id="1000", name="Simulator")
+    assert "manage.py simulate" in only(gateway_checks.connections()).advice
+
+
 @pytest.mark.parametrize(
     ("fields", "state", "words"),
     [
