@@ -24,8 +24,8 @@ stopping = threading.Event()
 def run(chat_id: int, owner: str) -> bool:
     """Judge what the chat gathered and, where the gate says so, run the turn to its end.
 
-    Does nothing where the chat is not due, another worker holds it, or this one is told to stop. Returns whether the chat is
-    due again at once (something addressed the bot meanwhile).
+    Does nothing where the chat is not due, another worker holds it, or this one is told to stop.
+    Returns whether the chat is due again at once (something addressed the bot meanwhile).
     """
     lease = None if stopping.is_set() else leases.claim(chat_id, owner)
     if lease is None:

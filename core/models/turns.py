@@ -121,12 +121,6 @@ class TurnStep(models.Model):
     def __str__(self) -> str:
         return f"#{self.turn_id}.{self.index}"
 
-    @property
-    def plain_text(self) -> str:
-        """What the model said outside its tools: it ended the turn and was not sent."""
-        content = self.answer.get("content")
-        return content if isinstance(content, str) else ""
-
 
 class ToolCall(models.Model):
     """One tool call of a step: what the model asked for and what it was told."""

@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from pytest_django import Settings
 from arise_site.openai_server import ChatCompletionsServer, Reply, completion
 from core.errors import ModelFailure
 from core.llm import client, endpoint
-from tests.fakes.model import Script, ScriptedModel
+from tests.fakes.model import Script, ScriptedModel, assistant, says
 from tests.fakes.model_fixtures import script, scripted_model
 
 __all__ = ["script", "scripted_model"]
@@ -67,7 +68,7 @@ def test_it_asks_with_tools_and_reads_the_answer(script: Script) -> None:
     assert answer.finish_reason == "tool_calls"
     assert (answer.prompt_tokens, answer.completion_tokens) == (100, 10)
     assert answer.retries == 0
-    assert 0 < answer.seconds < 5
+    assert answer.seconds > 0
 
 
 def test_its_message_goes_back_as_it_is(script: Script) -> None:
@@ -141,11 +142,9 @@ def test_an_endpoint_that_keeps_dripping_is_a_timeout(settings: Settings) -> Non
         settings.ARISE_MODEL_BASE_URL = f"http://127.0.0.1:{door.getsockname()[1]}/v1"
         settings.ARISE_MODEL_TIMEOUT_SECONDS = 0.5
         settings.ARISE_MODEL_RETRIES = 0
-        began = time.monotonic()
         with pytest.raises(ModelFailure) as caught:
             client.complete(model="m", messages=[USER], tools=[])
     assert caught.value.code == "timeout"
-    assert time.monotonic() - began < 3
 
 
 def _drip(door: socket.socket) -> None:
@@ -153,7 +152,8 @@ def _drip(door: socket.socket) -> None:
     with connection:
         connection.recv(65536)
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-        for _ in range(100):
+        # For ever: whoever waits for the end of this answer never returns.
+        while True:
             try:
                 connection.sendall(b"\n")
             except OSError:
@@ -329,15 +329,16 @@ def test_a_lone_surrogate_in_the_context_does_not_break_the_call(script: Script)
 
 
 def test_many_calls_run_side_by_side(script: Script) -> None:
-    for _ in range(100):
-        script.reply("hi", delay=0.5)
-    began = time.monotonic()
-    threads = [threading.Thread(target=ask, args=(script,)) for _ in range(100)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert time.monotonic() - began < 10
+    all_ask = threading.Barrier(100, timeout=30)
+
+    def together(_request: dict[str, Any]) -> Reply:
+        all_ask.wait()
+        return says(assistant("hi"))
+
+    script.always(together)
+    with ThreadPoolExecutor(100) as threads:
+        answers = list(threads.map(lambda _: ask(script), range(100)))
+    assert [answer.content for answer in answers] == ["hi"] * 100
 
 
 @pytest.fixture

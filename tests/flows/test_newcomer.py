@@ -102,7 +102,9 @@ def test_the_printed_password_leads_to_the_conversation_its_turn_and_the_sent_lo
     (story,) = [page for page in map(browser.page, set(links)) if "hello there" in page]
     for words in ("send_message", "I read: “hello there”", "arise-demo", "mention"):
         assert words in story
-    assert re.search(r"\d+(\.\d+)?\s*s\b", story)
+    figures = " ".join(re.sub(r"<[^>]+>", " ", story).split())
+    assert re.search(r"Tokens in / out [1-9]\d* / [1-9]\d*", figures)
+    assert re.search(r"Model time \d+\.\d+ s", figures)
 
 
 @pytest.mark.parametrize(
