@@ -12,6 +12,8 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from core import failpoints
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
@@ -59,6 +61,7 @@ class Environment(BaseSettings):
     arise_lease_seconds: float = Field(default=8, gt=0)
     arise_worker_concurrency: int = Field(default=64, ge=1)
     arise_log_level: str = "INFO"
+    arise_failpoint: str = ""
 
     @field_validator("database_url")
     @classmethod
@@ -81,6 +84,15 @@ class Environment(BaseSettings):
             zoneinfo.ZoneInfo(value)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
             raise PydanticCustomError("zone", "is no time zone, as Asia/Shanghai is one") from None
+        return value
+
+    @field_validator("arise_failpoint")
+    @classmethod
+    def _is_failpoint(cls, value: str) -> str:
+        try:
+            failpoints.parse(value)
+        except ValueError as error:
+            raise PydanticCustomError("failpoint", "{why}", {"why": str(error)}) from None
         return value
 
     @field_validator("arise_log_level")

@@ -165,6 +165,7 @@ ARISE_MAX_STEPS = ENV.arise_max_steps
 ARISE_SEND_TIMEOUT_SECONDS = ENV.arise_send_timeout_seconds
 ARISE_SETTLE_SECONDS = ENV.arise_settle_seconds
 ARISE_LEASE_SECONDS = ENV.arise_lease_seconds
+ARISE_FAILPOINT = ENV.arise_failpoint
 ARISE_ADMIN_USERNAME = ENV.arise_admin_username
 ARISE_ADMIN_PASSWORD = ENV.arise_admin_password
 # A command beside a running `up` means that one, unless it is told otherwise.

@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Awaitable, Callable
 
 from botgateway.actions import Call, Response
+from core import failpoints
 
 
 class NotWritten(Exception):
@@ -39,11 +40,14 @@ class Calls:
         """
         if self._closed:
             raise NotWritten
+        named = bool(echo)
         echo = echo or f"call-{next(self._numbers)}"
         answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._waiting[echo] = answer
         try:
             await self._send_text(call.frame(echo))
+            if named:
+                failpoints.reach("call_written")
             return await asyncio.wait_for(answer, seconds)
         except TimeoutError:
             raise NoAnswer("no_answer") from None

@@ -19,6 +19,7 @@ from botgateway.connections import LiveConnection
 from botgateway.delivery import settle_late
 from botgateway.events import AccountEvent, Event, HeartbeatEvent, LifecycleEvent
 from botgateway.frames import Invalid
+from core import failpoints
 
 logger = logging.getLogger(__name__)
 PROCESS = f"{socket.gethostname()}:{os.getpid()}"
@@ -104,6 +105,7 @@ class OneBotConsumer(AsyncWebsocketConsumer):
                     self_id=connection.event_self_id or connection.self_id,
                     clock=connection.clock,
                 )
+                failpoints.reach("event_read")
                 if item is not None:
                     await self.gateway.inlet.put(item)
 

@@ -15,7 +15,7 @@ from botgateway import actions, database
 from botgateway.actions import UnsendablePart
 from botgateway.calls import NoAnswer, NotWritten
 from botgateway.connections import LiveConnection
-from core import outbox
+from core import failpoints, outbox
 from core.messages import PlatformId
 from core.outbox import Claimed
 
@@ -67,7 +67,10 @@ class Dispatcher:
             if seconds > 0:
                 self._wake_later(bot_id, seconds)
                 continue
-            for entry in await database.run(outbox.claim, bot_id, connection.number):
+            claimed = await database.run(outbox.claim, bot_id, connection.number)
+            if claimed:
+                failpoints.reach("entries_claimed")
+            for entry in claimed:
                 self._start(connection, entry)
 
     def _wake_later(self, bot_id: int, seconds: float) -> None:
@@ -99,6 +102,7 @@ async def deliver(connection: LiveConnection, entry: Claimed) -> None:
             outbox.mark_failed, entry.entry_id, reason="unsendable", error=f"no segment for {part}"
         )
         return
+    failpoints.reach("call_writing")
     try:
         response = await connection.calls.call(
             call,
@@ -111,7 +115,9 @@ async def deliver(connection: LiveConnection, entry: Claimed) -> None:
     except NoAnswer as no_answer:
         await _keep(outbox.mark_unknown, entry.entry_id, reason=no_answer.reason)
         return
+    failpoints.reach("answer_read")
     await _keep(settle, entry.entry_id, response)
+    failpoints.reach("outcome_kept")
 
 
 async def _keep(function: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:

@@ -6,7 +6,7 @@ import logging
 from django.db import InterfaceError, OperationalError
 
 from botgateway import database
-from core import inbound, tasks
+from core import failpoints, inbound, tasks
 from core.inbound import DueChat
 from core.messages import ReceivedItem
 
@@ -49,7 +49,7 @@ class Inlet:
         is dropped with a line in the log, so that it does not hold up the others."""
         while True:
             try:
-                return await database.run_in_order(inbound.receive, batch)
+                due = await database.run_in_order(inbound.receive, batch)
             except (OperationalError, InterfaceError) as error:
                 logger.warning("items wait, the database does not answer: %s", error)
                 await asyncio.sleep(PAUSE_SECONDS)
@@ -58,6 +58,9 @@ class Inlet:
                     logger.exception("an item of bot %s can't be stored", batch[0].bot_id)
                     return []
                 return [due for item in batch for due in await self._store([item])]
+            else:
+                failpoints.reach("items_stored")
+                return due
 
     def _set_timer(self, due: DueChat) -> None:
         """Hint at the chat when it becomes due; a later due time replaces the earlier one."""

@@ -7,6 +7,10 @@ class CoreConfig(AppConfig):
     verbose_name = _("conversations")
 
     def ready(self) -> None:
+        from django.conf import settings
+
+        from core import failpoints
         from core.tools import speaking
 
+        failpoints.arm(settings.ARISE_FAILPOINT)
         speaking.load()

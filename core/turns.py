@@ -9,7 +9,7 @@ import threading
 from django.db import transaction
 from django.utils import timezone
 
-from core import journal, judging, leases, wake
+from core import failpoints, journal, judging, leases, wake
 from core.database import database_now, give_back
 from core.errors import LeaseLost, ModelFailure
 from core.leases import Lease
@@ -30,11 +30,14 @@ def run(chat_id: int, owner: str) -> bool:
     lease = None if stopping.is_set() else leases.claim(chat_id, owner)
     if lease is None:
         return False
+    failpoints.reach("chat_claimed")
     with leases.kept(lease):
         try:
             turn = _open(lease)
             if turn is not None:
+                failpoints.reach("turn_opened")
                 _drive(lease, turn)
+                failpoints.reach("turn_left")
         except LeaseLost as lost:
             logger.warning("turn given up: %s", lost)
             return False
@@ -79,6 +82,7 @@ def _drive(lease: Lease, turn: Turn) -> None:
             return
         give_back()
         started_at = timezone.now()
+        failpoints.reach("model_asked")
         try:
             answer = client.complete(model=turn.model, messages=messages, tools=turn.tools)
         except ModelFailure as failure:
@@ -88,9 +92,12 @@ def _drive(lease: Lease, turn: Turn) -> None:
                 state = Turn.State.FAILED
                 journal.end(held, turn, state, error=failure.code, detail=failure.detail)
         else:
+            failpoints.reach("model_answered")
             with transaction.atomic():
                 held = leases.hold(lease)
                 messages += journal.commit_step(held, turn, tools, answer, started_at)
+                failpoints.reach("step_written")
+            failpoints.reach("step_committed")
         wake.outbox(bot_id)
 
 
