@@ -75,6 +75,120 @@ def get_status() -> Call:
     return Call("get_status")
 
 
+def get_supported_actions() -> Call:
+    """Which actions there are: answers a list of names (go-cqhttp, its fork and few others)."""
+    return Call("get_supported_actions")
+
+
+def get_group_member_info(group_id: int | str, user_id: int | str) -> Call:
+    """A member of a group: answers `{user_id, nickname, card, role, shut_up_timestamp, …}`."""
+    return Call("get_group_member_info", {"group_id": group_id, "user_id": user_id})
+
+
+def get_msg(message_id: int | str) -> Call:
+    """A message of any chat, as its event was."""
+    return Call("get_msg", {"message_id": message_id})
+
+
+def delete_msg(message_id: int | str) -> Call:
+    """Recalls a message; answers no data."""
+    return Call("delete_msg", {"message_id": message_id})
+
+
+def edit_msg(message_id: int | str, parts: Iterable[Mapping[str, Any]]) -> Call:
+    """Replaces a message by stored parts; raises UnsendablePart.
+
+    For what lists this action in `get_supported_actions`: no implementation that we know has one.
+    """
+    return Call("edit_msg", {"message_id": message_id, "message": to_segments(parts)})
+
+
+def get_group_msg_history(
+    group_id: int | str,
+    count: int,
+    message_seq: int | str | None = None,
+    message_id: int | str | None = None,
+) -> Call:
+    """Up to `count` messages of a group up to the one named, else the newest: `{messages}`.
+
+    Which of the two names a message, and what stands in `message_seq`, differs: see
+    `botgateway.dialects`. go-cqhttp always answers 20.
+    """
+    at = _history_start(message_seq, message_id)
+    return Call("get_group_msg_history", {"group_id": group_id, "count": count, **at})
+
+
+def get_friend_msg_history(
+    user_id: int | str,
+    count: int,
+    message_seq: int | str | None = None,
+    message_id: int | str | None = None,
+) -> Call:
+    """As `get_group_msg_history`, of a private chat."""
+    at = _history_start(message_seq, message_id)
+    return Call("get_friend_msg_history", {"user_id": user_id, "count": count, **at})
+
+
+def _history_start(
+    message_seq: int | str | None, message_id: int | str | None
+) -> dict[str, int | str]:
+    given = {"message_seq": message_seq, "message_id": message_id}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def group_poke(group_id: int | str, user_id: int | str) -> Call:
+    """Pokes a member of a group."""
+    return Call("group_poke", {"group_id": group_id, "user_id": user_id})
+
+
+def friend_poke(user_id: int | str) -> Call:
+    """Pokes the other person of a private chat."""
+    return Call("friend_poke", {"user_id": user_id})
+
+
+def send_poke(user_id: int | str, group_id: int | str | None = None) -> Call:
+    """Pokes a member of a group, or without one the other person of a private chat."""
+    group = {} if group_id is None else {"group_id": group_id}
+    return Call("send_poke", {"user_id": user_id, **group})
+
+
+def poke_by_segment(user_id: int | str, group_id: int | str | None = None) -> Call:
+    """Pokes as go-cqhttp does: by a message that is nothing but a poke; its message id is 0."""
+    message = [_made("poke", qq=str(user_id))]
+    if group_id is not None:
+        return Call("send_group_msg", {"group_id": group_id, "message": message})
+    return Call("send_private_msg", {"user_id": user_id, "message": message})
+
+
+def set_msg_emoji_like(message_id: int | str, emoji_id: str, is_set: bool = True) -> Call:
+    """Puts an emoji under a message or takes it back (NapCat, LLOneBot, SnowLuma).
+
+    `emoji_id` is a QQ face id or a decimal Unicode code point; as text, since SnowLuma takes no
+    number.
+    """
+    params = {"message_id": message_id, "emoji_id": emoji_id, "set": is_set}
+    return Call("set_msg_emoji_like", params)
+
+
+def set_group_reaction(
+    group_id: int | str,
+    message_id: int | str,
+    emoji_id: str,
+    is_add: bool = True,
+    *,
+    emoji_parameter: str = "code",
+    flag_parameter: str = "is_add",
+) -> Call:
+    """As `set_msg_emoji_like`, in a group alone; the parameters' names are the dialect's."""
+    params = {"group_id": group_id, "message_id": message_id}
+    return Call("set_group_reaction", {**params, emoji_parameter: emoji_id, flag_parameter: is_add})
+
+
+def send_like(user_id: int | str, times: int = 1) -> Call:
+    """Likes a person's profile; QQ takes up to 10 a day for one friend."""
+    return Call("send_like", {"user_id": user_id, "times": times})
+
+
 def to_segments(parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Stored parts as segments, one each, a quote first as implementations want it."""
     made = [_segment(str(part.get("type")), fields.mapping(part.get("data"))) for part in parts]

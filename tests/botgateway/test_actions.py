@@ -77,6 +77,90 @@ def test_queries_have_no_parameters() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("call", "action", "params"),
+    [
+        (actions.get_supported_actions(), "get_supported_actions", {}),
+        (
+            actions.get_group_member_info(20001, 10002),
+            "get_group_member_info",
+            {"group_id": 20001, "user_id": 10002},
+        ),
+        (actions.get_msg(-5), "get_msg", {"message_id": -5}),
+        (actions.delete_msg("BAAD=="), "delete_msg", {"message_id": "BAAD=="}),
+        (
+            actions.edit_msg(5, [_text("new")]),
+            "edit_msg",
+            {"message_id": 5, "message": [_text("new")]},
+        ),
+        (
+            actions.get_group_msg_history(20001, 20),
+            "get_group_msg_history",
+            {"group_id": 20001, "count": 20},
+        ),
+        (
+            actions.get_group_msg_history(20001, 5, "4101"),
+            "get_group_msg_history",
+            {"group_id": 20001, "count": 5, "message_seq": "4101"},
+        ),
+        (
+            actions.get_group_msg_history(20001, 5, message_id=-9),
+            "get_group_msg_history",
+            {"group_id": 20001, "count": 5, "message_id": -9},
+        ),
+        (
+            actions.get_friend_msg_history(10002, 5, 4101),
+            "get_friend_msg_history",
+            {"user_id": 10002, "count": 5, "message_seq": 4101},
+        ),
+        (
+            actions.group_poke(20001, 10002),
+            "group_poke",
+            {"group_id": 20001, "user_id": 10002},
+        ),
+        (actions.friend_poke(10002), "friend_poke", {"user_id": 10002}),
+        (actions.send_poke(10002), "send_poke", {"user_id": 10002}),
+        (
+            actions.send_poke(10002, 20001),
+            "send_poke",
+            {"user_id": 10002, "group_id": 20001},
+        ),
+        (
+            actions.poke_by_segment(10002, 20001),
+            "send_group_msg",
+            {"group_id": 20001, "message": [{"type": "poke", "data": {"qq": "10002"}}]},
+        ),
+        (
+            actions.poke_by_segment(10002),
+            "send_private_msg",
+            {"user_id": 10002, "message": [{"type": "poke", "data": {"qq": "10002"}}]},
+        ),
+        (
+            actions.set_msg_emoji_like(5, "76"),
+            "set_msg_emoji_like",
+            {"message_id": 5, "emoji_id": "76", "set": True},
+        ),
+        (
+            actions.set_group_reaction(20001, -5, "76", False),
+            "set_group_reaction",
+            {"group_id": 20001, "message_id": -5, "code": "76", "is_add": False},
+        ),
+        (
+            actions.set_group_reaction(
+                20001, -5, "76", emoji_parameter="emoji_id", flag_parameter="is_set"
+            ),
+            "set_group_reaction",
+            {"group_id": 20001, "message_id": -5, "emoji_id": "76", "is_set": True},
+        ),
+        (actions.send_like(10002, 3), "send_like", {"user_id": 10002, "times": 3}),
+    ],
+)
+def test_calls_have_the_parameters_that_implementations_read(
+    call: actions.Call, action: str, params: dict[str, Any]
+) -> None:
+    assert json.loads(call.frame("e")) == {"action": action, "params": params, "echo": "e"}
+
+
 def _answer(**fields: Any) -> Response:
     response = decode(json.dumps({"status": "failed", "data": None, "echo": "c", **fields}))
     assert isinstance(response, Response)
