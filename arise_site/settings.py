@@ -161,6 +161,7 @@ ARISE_SEND_PACE = ENV.arise_send_pace
 ARISE_SEND_PACE_MAX_SECONDS = ENV.arise_send_pace_max_seconds
 ARISE_DRAFT_SECONDS = ENV.arise_draft_seconds
 ARISE_MAX_SENDS_PER_TURN = ENV.arise_max_sends_per_turn
+ARISE_MAX_EDITS = ENV.arise_max_edits
 ARISE_MAX_STEPS = ENV.arise_max_steps
 ARISE_SEND_TIMEOUT_SECONDS = ENV.arise_send_timeout_seconds
 ARISE_SETTLE_SECONDS = ENV.arise_settle_seconds

@@ -298,3 +298,56 @@ def send_outcome(response: Response) -> SendOutcome:
         return SendOutcome("failed", reason=reason)
     refused = _REFUSALS.search(reason) and not _TIMEOUT.search(reason)
     return SendOutcome("failed" if refused else "unknown", reason=reason)
+
+
+def recall_outcome(response: Response) -> SendOutcome:
+    """What an answer to delete_msg tells. NapCat waits a second for its own client, so a time-out
+    may be a success; every other refusal is one."""
+    if response.ok:
+        return SendOutcome("sent")
+    reason = response.message or f"retcode {response.retcode}"
+    return SendOutcome("unknown" if _TIMEOUT.search(reason) else "failed", reason=reason)
+
+
+_UNKNOWN_ACTION = re.compile(
+    r"not implemented|unknown action|API_NOT_FOUND|不支持的Api|API ?不存在", re.IGNORECASE
+)
+
+
+def is_unknown_action(response: Response) -> bool:
+    """Whether the implementation says that it has no such action: 1404 (NapCat, LLOneBot,
+    SnowLuma), 404 (Lagrange, go-cqhttp), -1 with words (onebots)."""
+    if response.ok:
+        return False
+    return response.retcode in (404, 1404) or bool(_UNKNOWN_ACTION.search(response.message))
+
+
+_NOT_FOUND = re.compile(r"不存在|not found|NOT_FOUND", re.IGNORECASE)
+
+
+def is_not_found(response: Response) -> bool:
+    """Whether an answer says that there is no such message."""
+    unknown = is_unknown_action(response)
+    return not response.ok and not unknown and bool(_NOT_FOUND.search(response.message))
+
+
+_BAD_SEGMENT = re.compile(r"未知的消息类型|消息体无法解析|Get Uid Error", re.IGNORECASE)
+
+
+def is_bad_segment(response: Response) -> bool:
+    """Whether a send was refused for one of its segments, before anything left: an unknown type, a
+    mention of somebody whom NapCat can't resolve (NapCat issue 1033)."""
+    return send_outcome(response).state == "failed" and bool(_BAD_SEGMENT.search(response.message))
+
+
+def without_references(parts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Stored parts without those that name something which may not be there: quotes go, mentions
+    become their text, faces go."""
+    kept: list[Mapping[str, Any]] = []
+    for part in parts:
+        if part.get("type") == "mention":
+            data = fields.mapping(part.get("data"))
+            kept.append({"type": "text", "data": {"text": f"@{data.get('name') or data['id']}"}})
+        elif part.get("type") not in ("reply", "face"):
+            kept.append(part)
+    return kept

@@ -7,4 +7,4 @@ class BotGatewayConfig(AppConfig):
     verbose_name = _("gateway")
 
     def ready(self) -> None:
-        from botgateway import checks  # noqa: F401  (registers them)
+        from botgateway import checks, platforms  # noqa: F401  (they register what they have)

@@ -11,6 +11,8 @@ from urllib.parse import parse_qs
 from django.db.models import F
 from django.utils import timezone
 
+from botgateway import platforms
+from botgateway.dialects import Dialect
 from botgateway.models import Connection, RefusedConnection
 from core import tokens
 from core.models import Bot
@@ -51,12 +53,15 @@ class Handshake:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A bot that may connect, and the row of its new connection."""
+    """A bot that may connect, the row of its new connection, and the implementation that it was
+    connected with before."""
 
     bot_id: int
     self_id: str
     role: str
     connection_number: int
+    dialect: Dialect
+    version: str
 
 
 def admit(handshake: Handshake, *, process: str) -> Admission | str:
@@ -79,7 +84,14 @@ def admit(handshake: Handshake, *, process: str) -> Admission | str:
         Bot.objects.filter(pk=bot.pk, connection_number__lt=connection.pk).update(
             connection_number=connection.pk
         )
-    return Admission(bot.pk, bot.self_id, role, connection.pk)
+    return Admission(
+        bot.pk,
+        bot.self_id,
+        role,
+        connection.pk,
+        dialect=platforms.dialect_of(bot),
+        version=bot.platform.get("app_version") or "",
+    )
 
 
 def _refusal(handshake: Handshake, bot: Bot | None, role: str) -> str:

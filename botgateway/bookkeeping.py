@@ -1,9 +1,8 @@
 """What is kept of connections, for the console and for the processes that hold them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import connection
 from django.db.models import Q
@@ -11,7 +10,6 @@ from django.utils import timezone
 
 from botgateway.connections import ROLES, LiveConnection
 from botgateway.models import ABANDONED_SECONDS, Connection
-from core.text import clean_text
 
 REPLACED = "replaced by a newer connection"
 BOT_DISABLED = "the bot was disabled"
@@ -28,20 +26,26 @@ class Sign:
     role: str
     last_frame_at: datetime
     online: bool | None
+    reports_own: bool | None
 
 
 def sign_of(connection: LiveConnection) -> Sign:
     """The connection's signs of life, in wall time."""
     heard = timezone.now() - timedelta(seconds=connection.silent_seconds())
-    return Sign(connection.number, connection.bot_id, connection.role, heard, connection.online)
+    return Sign(
+        connection.number,
+        connection.bot_id,
+        connection.role,
+        heard,
+        connection.online,
+        connection.reports_own,
+    )
 
 
-def introduced(number: int, login: Mapping[str, Any], version: Mapping[str, Any]) -> None:
+def introduced(number: int, nickname: str, implementation: str, version: str) -> None:
     """Keep who is there, as get_login_info and get_version_info told."""
     Connection.objects.filter(pk=number).update(
-        nickname=clean_text(str(login.get("nickname") or ""))[:200],
-        implementation=clean_text(str(version.get("app_name") or ""))[:100],
-        version=clean_text(str(version.get("app_version") or ""))[:100],
+        nickname=nickname, implementation=implementation, version=version
     )
 
 
@@ -79,9 +83,10 @@ def look_after(signs: Sequence[Sign]) -> dict[int, str]:
 
 KEEP = """
 UPDATE botgateway_connection AS row
-   SET last_frame_at = sign.last_frame_at, online = sign.online, kept_at = now(),
-       closed_at = NULL, close_reason = ''
-  FROM unnest(%s::bigint[], %s::timestamptz[], %s::boolean[]) AS sign(id, last_frame_at, online)
+   SET last_frame_at = sign.last_frame_at, online = sign.online, reports_own = sign.reports_own,
+       kept_at = now(), closed_at = NULL, close_reason = ''
+  FROM unnest(%s::bigint[], %s::timestamptz[], %s::boolean[], %s::boolean[])
+       AS sign(id, last_frame_at, online, reports_own)
  WHERE row.id = sign.id AND (row.closed_at IS NULL OR row.close_reason = %s)
 """
 
@@ -98,6 +103,7 @@ def _keep(signs: Sequence[Sign]) -> None:
                 [sign.number for sign in signs],
                 [sign.last_frame_at for sign in signs],
                 [sign.online for sign in signs],
+                [sign.reports_own for sign in signs],
                 ABANDONED,
             ],
         )

@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 
 from botgateway.calls import Calls
 from botgateway.clock import ConnectionClock
+from botgateway.dialects import DEFAULT, Dialect
 from botgateway.models import Connection
+from core.sending import Claimed
 
 API = frozenset({"api"})
 EVENT = frozenset({"event"})
 MIN_SILENCE_SECONDS = 15.0
 PROBE_AFTER_SECONDS = 120.0
+REPORT_SECONDS = 10.0
 ROLES = {
     Connection.Role.UNIVERSAL: API | EVENT,
     Connection.Role.API: API,
@@ -21,7 +24,11 @@ ROLES = {
 
 @dataclass(eq=False, slots=True)
 class LiveConnection:
-    """One accepted WebSocket. `number` only rises; `close(code, reason)` ends the socket."""
+    """One accepted WebSocket. `number` only rises; `close(code, reason)` ends the socket.
+
+    `reports_own`: whether its events tell of the bot's own messages (None: not known yet);
+    `sent_at`: when the first message that it could have told of was sent (monotonic; 0: none).
+    """
 
     number: int
     bot_id: int
@@ -36,6 +43,12 @@ class LiveConnection:
     last_frame: float = field(default_factory=time.monotonic)
     probed: float = 0
     closing: str = ""
+    user_agent: str = ""
+    dialect: Dialect = DEFAULT
+    version: str = ""
+    reports_own: bool | None = None
+    sent_at: float = 0
+    roles_asked: set[str] = field(default_factory=set)
 
     @property
     def roles(self) -> frozenset[str]:
@@ -54,6 +67,12 @@ class LiveConnection:
         if not self.heartbeat_seconds:
             return False
         return self.silent_seconds() > max(3 * self.heartbeat_seconds, MIN_SILENCE_SECONDS)
+
+    def learn_reports(self) -> None:
+        """Take it for silent about the bot's own messages, where one was sent and not told of."""
+        waited = time.monotonic() - self.sent_at if self.sent_at else 0
+        if self.reports_own is None and waited > REPORT_SECONDS:
+            self.reports_own = False
 
     def wants_probe(self) -> bool:
         """Whether it sends no heartbeats (NapCat 0, go-cqhttp -1, onebots) and has long been still."""
@@ -82,6 +101,23 @@ class Registry:
         if connection.is_sender and (current is None or current.number < connection.number):
             self.senders[connection.bot_id] = connection
         return replaced
+
+    def was_sent(self, bot_id: int) -> None:
+        """The bot said something: connections that carry events should tell of it soon."""
+        for connection in self._tellers(bot_id):
+            connection.sent_at = connection.sent_at or time.monotonic()
+
+    def gives_evidence(self, connection: LiveConnection, entry: Claimed) -> bool:
+        """Whether a send whose outcome is unknown may still be settled by what the implementation
+        tells: by the chat's history, or by reports of the bot's own messages."""
+        dialect = connection.dialect
+        is_group = entry.chat_kind == "group"
+        history = dialect.group_history_action if is_group else dialect.private_history_action
+        tellers = self._tellers(connection.bot_id)
+        return bool(history) or any(teller.reports_own is not False for teller in tellers)
+
+    def _tellers(self, bot_id: int) -> list[LiveConnection]:
+        return [other for other in self.all if other.bot_id == bot_id and "event" in other.roles]
 
     def remove(self, connection: LiveConnection) -> None:
         """Forget a connection; one that came after it stays."""

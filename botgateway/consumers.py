@@ -17,13 +17,19 @@ from botgateway.auth import Admission, Handshake
 from botgateway.calls import Calls
 from botgateway.connections import LiveConnection
 from botgateway.delivery import settle_late
-from botgateway.events import AccountEvent, Event, HeartbeatEvent, LifecycleEvent
+from botgateway.events import (
+    AccountEvent,
+    Event,
+    HeartbeatEvent,
+    LifecycleEvent,
+    MessageEvent,
+)
 from botgateway.frames import Invalid
 from core import failpoints
 
 logger = logging.getLogger(__name__)
 PROCESS = f"{socket.gethostname()}:{os.getpid()}"
-SEND_ECHO = re.compile(r"send-([0-9]{1,18})-[0-9]+")
+SEND_ECHO = re.compile(r"send-([0-9]{1,18})-[0-9]+(?:-again)?")
 
 
 class OneBotConsumer(AsyncWebsocketConsumer):
@@ -52,6 +58,9 @@ class OneBotConsumer(AsyncWebsocketConsumer):
             role=admission.role,
             calls=Calls(self._send_text),
             close=self._close,
+            user_agent=handshake.user_agent,
+            dialect=admission.dialect,
+            version=admission.version,
         )
         self.gateway = gateway.running()
         await self.gateway.open(self.connection)
@@ -99,15 +108,24 @@ class OneBotConsumer(AsyncWebsocketConsumer):
             case LifecycleEvent():
                 self.gateway.dispatcher.wake(connection.bot_id)
             case _:
-                item = ingest.received_item(
+                self._learn(connection, event)
+                received = ingest.received(
                     event,
                     bot_id=connection.bot_id,
                     self_id=connection.event_self_id or connection.self_id,
                     clock=connection.clock,
                 )
                 failpoints.reach("event_read")
-                if item is not None:
-                    await self.gateway.inlet.put(item)
+                if received is not None:
+                    await self.gateway.inlet.put(received)
+
+    def _learn(self, connection: LiveConnection, event: Event) -> None:
+        """What a message tells of the connection and of the bot's place in the chat."""
+        if isinstance(event, MessageEvent):
+            if event.is_own:
+                connection.reports_own = True
+            if event.kind == "group" and event.chat_id is not None:
+                self.gateway.learn_role(connection, event.chat_id)
 
     async def _send_text(self, text: str) -> None:
         await self.send(text_data=text)

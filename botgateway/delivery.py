@@ -1,42 +1,44 @@
-"""The way out: drains the Outbox of the bots whose connections this process holds.
+"""The way out: does what the Outbox has for the bots whose connections this process holds.
 
 Woken by hints, by its own timers, and once a second by the table itself.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import ParamSpec
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from botgateway import actions, database
-from botgateway.actions import UnsendablePart
+from botgateway import actions, database, platforms, recalling
+from botgateway.actions import Call, Response, UnsendablePart
 from botgateway.calls import NoAnswer, NotWritten
-from botgateway.connections import LiveConnection
-from core import failpoints, outbox
+from botgateway.connections import LiveConnection, Registry
+from core import failpoints, sending
 from core.messages import PlatformId
-from core.outbox import Claimed
+from core.models import OutboxEntry
+from core.sending import Claimed
 
 logger = logging.getLogger(__name__)
 P = ParamSpec("P")
+Action = OutboxEntry.Action
 LOOK_SECONDS = 1.0
 PAUSE_SECONDS = 0.5
 
 
 class Dispatcher:
-    """Claims due entries and sends them, chats side by side, each chat in order."""
+    """Claims due entries and does them, chats side by side, each chat in order."""
 
-    def __init__(self, senders: Mapping[int, LiveConnection]) -> None:
-        self._senders = senders
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
         self._woken: set[int] = set()
         self._wake = asyncio.Event()
         self._sending: set[asyncio.Task[None]] = set()
 
     def wake(self, bot_id: int) -> None:
         """Look at this bot's Outbox soon; bots of other processes are ignored."""
-        if bot_id in self._senders:
+        if bot_id in self._registry.senders:
             self._woken.add(bot_id)
             self._wake.set()
 
@@ -49,7 +51,7 @@ class Dispatcher:
                 await asyncio.wait_for(self._wake.wait(), max(0.0, next_look - loop.time()))
             except TimeoutError:
                 next_look = loop.time() + LOOK_SECONDS
-                self._woken.update(self._senders)
+                self._woken.update(self._registry.senders)
             self._wake.clear()
             woken, self._woken = self._woken, set()
             try:
@@ -59,15 +61,15 @@ class Dispatcher:
                 await asyncio.sleep(LOOK_SECONDS)
 
     async def _drain(self, bot_ids: set[int]) -> None:
-        looks = await database.run(outbox.next_look, list(bot_ids))
+        looks = await database.run(sending.next_look, list(bot_ids))
         for bot_id, seconds in looks.items():
-            connection = self._senders.get(bot_id)
+            connection = self._registry.senders.get(bot_id)
             if connection is None:
                 continue
             if seconds > 0:
                 self._wake_later(bot_id, seconds)
                 continue
-            claimed = await database.run(outbox.claim, bot_id, connection.number)
+            claimed = await database.run(sending.claim, bot_id, connection.number)
             if claimed:
                 failpoints.reach("entries_claimed")
             for entry in claimed:
@@ -85,39 +87,83 @@ class Dispatcher:
 
     async def _send(self, connection: LiveConnection, entry: Claimed) -> None:
         try:
-            await deliver(connection, entry)
+            evidence = self._registry.gives_evidence(connection, entry)
+            response = await deliver(connection, entry, evidence=evidence)
+            if entry.action == Action.SEND and response is not None and response.ok:
+                self._registry.was_sent(connection.bot_id)
         except Exception:
             logger.exception("Outbox entry %s: its outcome could not be kept", entry.entry_id)
         self.wake(connection.bot_id)
 
 
-async def deliver(connection: LiveConnection, entry: Claimed) -> None:
-    """Send one claimed entry and keep what became of it. Never sends twice: a frame that was
-    handed over and not answered leaves the entry `unknown`."""
-    chat_id = PlatformId(entry.chat_external_id, entry.chat_external_id_is_number).wire()
+async def deliver(
+    connection: LiveConnection, entry: Claimed, *, evidence: bool = True
+) -> Response | None:
+    """Do one claimed entry and keep what became of it; the answer, where one came. Never does it
+    twice: a frame that was handed over and not answered leaves the entry `unknown`. `evidence`:
+    whether the implementation may still give some."""
     try:
-        call = actions.send_message(entry.chat_kind, chat_id, entry.parts, entry.address)
+        call = _call(entry)
     except UnsendablePart as part:
-        await _keep(
-            outbox.mark_failed, entry.entry_id, reason="unsendable", error=f"no segment for {part}"
-        )
-        return
+        error = f"no segment for {part}"
+        await _keep(sending.mark_failed, entry.entry_id, reason="unsendable", error=error)
+        return None
     failpoints.reach("call_writing")
     try:
-        response = await connection.calls.call(
-            call,
-            echo=f"send-{entry.entry_id}-{connection.number}",
-            seconds=settings.ARISE_SEND_TIMEOUT_SECONDS,
-        )
+        response = await _ask(connection, entry, call)
+        note = ""
+        if entry.action == Action.SEND and (repaired := _repaired(entry, response)):
+            refusal = actions.send_outcome(response).reason
+            note = f"Sent without its quote and mentions, since it was refused with them: {refusal}"
+            response = await _ask(connection, entry, repaired, again=True)
     except NotWritten:
-        await _keep(outbox.hand_back, entry.entry_id, connection.number)
-        return
+        await _keep(sending.hand_back, entry.entry_id, connection.number)
+        return None
     except NoAnswer as no_answer:
-        await _keep(outbox.mark_unknown, entry.entry_id, reason=no_answer.reason)
-        return
+        await _keep(
+            sending.mark_unknown, entry.entry_id, reason=no_answer.reason, evidence=evidence
+        )
+        return None
     failpoints.reach("answer_read")
-    await _keep(settle, entry.entry_id, response)
+    if actions.is_unknown_action(response):
+        await _keep(platforms.learn_missing, connection.bot_id, call.action)
+    if entry.action == Action.RECALL:
+        outcome = await recalling.outcome(connection, entry, response)
+        await _keep(recalling.settle, entry.entry_id, outcome)
+    else:
+        await _keep(settle, entry.entry_id, entry.action, response, note=note, evidence=evidence)
     failpoints.reach("outcome_kept")
+    return response
+
+
+def _call(entry: Claimed) -> Call:
+    if entry.target is not None:
+        if entry.action == Action.RECALL:
+            return actions.delete_msg(entry.target.wire())
+        return actions.edit_msg(entry.target.wire(), entry.parts)
+    chat_id = entry.chat_external_id.wire()
+    return actions.send_message(entry.chat_kind, chat_id, entry.parts, entry.address)
+
+
+def _repaired(entry: Claimed, response: Response) -> Call | None:
+    """The call without what it was surely refused for; None where nothing can be left out."""
+    if not actions.is_bad_segment(response):
+        return None
+    parts = actions.without_references(entry.parts)
+    if not parts or parts == entry.parts:
+        return None
+    chat_id = entry.chat_external_id.wire()
+    return actions.send_message(entry.chat_kind, chat_id, parts, entry.address)
+
+
+async def _ask(
+    connection: LiveConnection, entry: Claimed, call: Call, *, again: bool = False
+) -> Response:
+    return await connection.calls.call(
+        call,
+        echo=f"send-{entry.entry_id}-{connection.number}{'-again' if again else ''}",
+        seconds=settings.ARISE_SEND_TIMEOUT_SECONDS,
+    )
 
 
 async def _keep(function: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
@@ -132,24 +178,30 @@ async def _keep(function: Callable[P, object], *args: P.args, **kwargs: P.kwargs
             return
 
 
-def settle_late(bot_id: int, entry_id: int, response: actions.Response) -> None:
-    """Keep a late answer, where it came from the bot whose send it was."""
-    if outbox.is_of_bot(entry_id, bot_id):
-        settle(entry_id, response)
+def settle_late(bot_id: int, entry_id: int, response: Response) -> None:
+    """Keep a late answer, where it came from the bot whose entry it was."""
+    action = sending.action_of(entry_id, bot_id)
+    if action == Action.RECALL:
+        recalling.settle_late(bot_id, entry_id, response)
+    elif action is not None:
+        settle(entry_id, action, response)
 
 
-def settle(entry_id: int, response: actions.Response) -> None:
-    """Keep what an answer says of a send."""
+def settle(
+    entry_id: int, action: str, response: Response, *, note: str = "", evidence: bool = True
+) -> None:
+    """Keep what an answer says of a send or an edit."""
     outcome = actions.send_outcome(response)
     match outcome.state:
+        case "sent" if action == Action.EDIT:
+            sending.confirm(entry_id)
         case "sent":
-            message_id = outcome.message_id
-            outbox.mark_sent(
-                entry_id,
-                message_id=message_id.value if message_id else "",
-                is_number=message_id.is_number if message_id else True,
-            )
+            wire = outcome.message_id
+            message_id = PlatformId(wire.value, wire.is_number) if wire else None
+            sending.mark_sent(entry_id, message_id, note=note)
         case "failed":
-            outbox.mark_failed(entry_id, reason="refused", error=outcome.reason)
+            sending.mark_failed(entry_id, reason="refused", error=outcome.reason)
         case "unknown":
-            outbox.mark_unknown(entry_id, reason="unclear_answer", error=outcome.reason)
+            sending.mark_unknown(
+                entry_id, reason="unclear_answer", error=outcome.reason, evidence=evidence
+            )

@@ -47,7 +47,7 @@ def _message(frame: Frame, kind: Literal["group", "private"]) -> events.MessageE
         chat_id=_chat_id(frame, kind, None if is_own else user_id, shared["self_id"]),
         user_id=user_id,
         message_id=fields.message_identifier(frame.get("message_id")),
-        sequence=fields.id_text(frame.get("real_seq")) or fields.id_text(frame.get("message_seq")),
+        sequence=_sequence(frame),
         segments=segments.parse(frame.get("message")),
         sender_name=_name(sender, user_id),
         sender_role=fields.one_line(fields.string(sender.get("role")), 20),
@@ -56,6 +56,13 @@ def _message(frame: Frame, kind: Literal["group", "private"]) -> events.MessageE
         via_group=_via_group(frame, sender) if is_temporary else None,
         is_own=is_own,
     )
+
+
+def _sequence(frame: Frame) -> str:
+    """The chat's own number of a message: NapCat's `real_seq`, its `message_seq` is the message id."""
+    told = fields.id_text(frame.get("message_seq"))
+    is_id = told == fields.id_text(frame.get("message_id"))
+    return fields.id_text(frame.get("real_seq")) or ("" if is_id else told)
 
 
 def _chat_id(

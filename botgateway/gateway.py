@@ -12,19 +12,19 @@ import redis.asyncio
 from django.conf import settings
 from redis.exceptions import RedisError
 
-from botgateway import actions, bookkeeping, database
+from botgateway import actions, bookkeeping, database, history, introduction
 from botgateway.calls import NoAnswer, NotWritten
 from botgateway.connections import LiveConnection, Registry
 from botgateway.delivery import Dispatcher
+from botgateway.fields import WireId
 from botgateway.inlet import Inlet
-from core import outbox, wake
+from core import sending, wake
 
 logger = logging.getLogger(__name__)
 REPLACED = 4000
 SILENT = 4001
 WITHDRAWN = 4003
 WATCH_SECONDS = 5.0
-INTRODUCTION_SECONDS = 10.0
 PROBE_SECONDS = 10.0
 RECONNECT_SECONDS = 1.0
 
@@ -35,7 +35,7 @@ class Gateway:
     def __init__(self) -> None:
         self.registry = Registry()
         self.inlet = Inlet()
-        self.dispatcher = Dispatcher(self.registry.senders)
+        self.dispatcher = Dispatcher(self.registry)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
@@ -44,13 +44,14 @@ class Gateway:
         self._spawn(self.dispatcher.run())
         self._spawn(self._listen())
         self._spawn(self._watch())
+        self._spawn(history.watch_evidence(self.registry, self.dispatcher.wake))
 
     async def open(self, connection: LiveConnection) -> None:
         """Take a connection in: it replaces older ones, and what those were sending is unknown now."""
         for older in self.registry.add(connection):
             self._spawn(self._end(older, REPLACED, "replaced by a newer connection"))
         if connection.is_sender:
-            await database.run(outbox.orphans_become_unknown, connection.bot_id, connection.number)
+            await database.run(sending.connected, connection.bot_id, connection.number)
             self._spawn(self._introduce(connection))
             self.dispatcher.wake(connection.bot_id)
 
@@ -69,17 +70,15 @@ class Gateway:
         await connection.close(code, reason)
 
     async def _introduce(self, connection: LiveConnection) -> None:
-        """Ask who is there: after the handshake, never before (it must be quick)."""
-        answers: list[dict[str, Any]] = []
-        for call in (actions.get_login_info(), actions.get_version_info()):
-            try:
-                response = await connection.calls.call(call, seconds=INTRODUCTION_SECONDS)
-            except (NotWritten, NoAnswer):
-                answers.append({})
-                continue
-            data = response.data if response.ok else None
-            answers.append(data if isinstance(data, dict) else {})
-        await database.run(bookkeeping.introduced, connection.number, *answers)
+        """Learn who is there, then fetch what was missed."""
+        await introduction.introduce(connection)
+        await history.fill_gaps(connection, self.inlet)
+
+    def learn_role(self, connection: LiveConnection, group_id: WireId) -> None:
+        """Ask the bot's sending connection for its role in a group, where nobody asked yet."""
+        sender = self.registry.senders.get(connection.bot_id)
+        if sender is not None and group_id.value not in sender.roles_asked:
+            self._spawn(introduction.learn_role(sender, group_id))
 
     async def _listen(self) -> None:
         """Wake the dispatcher by the workers' hints, for ever; without Redis it looks by itself."""
@@ -110,6 +109,8 @@ class Gateway:
 
     async def _watch_once(self) -> None:
         connections = list(self.registry.all)
+        for connection in connections:
+            connection.learn_reports()
         signs = [bookkeeping.sign_of(connection) for connection in connections]
         over = await database.run(bookkeeping.look_after, signs)
         for connection in connections:

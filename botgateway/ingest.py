@@ -7,9 +7,35 @@ from django.conf import settings
 
 from botgateway import parts
 from botgateway.clock import ConnectionClock
-from botgateway.events import Event, MessageEvent
+from botgateway.events import Event, MessageEvent, RecallEvent
 from botgateway.fields import WireId
-from core.messages import ChatAddress, Part, PlatformId, ReceivedItem
+from core.messages import ChatAddress, Part, PlatformId, Recalled, Received, ReceivedItem
+
+
+def received(event: Event, *, bot_id: int, self_id: str, clock: ConnectionClock) -> Received | None:
+    """What core takes in of an event: an item to store, the news of a recall, or nothing."""
+    if isinstance(event, RecallEvent):
+        return _recalled(event, bot_id=bot_id, self_id=self_id, clock=clock)
+    return received_item(event, bot_id=bot_id, self_id=self_id, clock=clock)
+
+
+def _recalled(
+    event: RecallEvent, *, bot_id: int, self_id: str, clock: ConnectionClock
+) -> Recalled | None:
+    """In a private chat everybody recalls his own; the notice names the other person, or in some
+    the bot itself, and then not the chat."""
+    peer = event.peer_id or event.user_id
+    chat_id = event.group_id or (peer if peer is not None and peer.value != self_id else None)
+    if event.message_id is None or chat_id is None:
+        return None
+    is_group = event.group_id is not None
+    return Recalled(
+        bot_id=bot_id,
+        chat=ChatAddress("group" if is_group else "private", _platform_id(chat_id)),
+        message_id=_platform_id(event.message_id),
+        by_bot=not is_group or (event.actor_id is not None and event.actor_id.value == self_id),
+        received_at=clock.received_at(),
+    )
 
 
 def received_item(

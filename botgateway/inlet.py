@@ -8,7 +8,7 @@ from django.db import InterfaceError, OperationalError
 from botgateway import database
 from core import failpoints, inbound, tasks
 from core.inbound import DueChat
-from core.messages import ReceivedItem
+from core.messages import Received
 
 logger = logging.getLogger(__name__)
 MOST_WAITING = 10_000
@@ -25,11 +25,11 @@ class Inlet:
     """
 
     def __init__(self) -> None:
-        self._waiting: asyncio.Queue[ReceivedItem] = asyncio.Queue(MOST_WAITING)
+        self._waiting: asyncio.Queue[Received] = asyncio.Queue(MOST_WAITING)
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._hints: set[asyncio.Task[None]] = set()
 
-    async def put(self, item: ReceivedItem) -> None:
+    async def put(self, item: Received) -> None:
         """Queue an item; waits while the queue is full."""
         await self._waiting.put(item)
 
@@ -44,7 +44,7 @@ class Inlet:
             for due in await self._store(batch):
                 self._set_timer(due)
 
-    async def _store(self, batch: list[ReceivedItem]) -> list[DueChat]:
+    async def _store(self, batch: list[Received]) -> list[DueChat]:
         """Store a batch, waiting out a database that is away. An item that alone can't be stored
         is dropped with a line in the log, so that it does not hold up the others."""
         while True:

@@ -48,6 +48,14 @@ class Connection(models.Model):
         null=True,
         help_text=_("What the last heartbeat says of the account; empty: it does not say."),
     )
+    reports_own = models.BooleanField(
+        _("reports own messages"),
+        null=True,
+        help_text=_(
+            "Whether its events tell of the bot's own messages (NapCat, LLOneBot: "
+            "reportSelfMessage); empty: not known yet."
+        ),
+    )
     connected_at = models.DateTimeField(_("connected"), auto_now_add=True)
     last_frame_at = models.DateTimeField(_("last frame"), null=True, blank=True)
     kept_at = models.DateTimeField(

@@ -10,7 +10,8 @@ class CoreConfig(AppConfig):
         from django.conf import settings
 
         from core import failpoints
-        from core.tools import speaking
+        from core.tools import own_words, speaking
 
         failpoints.arm(settings.ARISE_FAILPOINT)
         speaking.load()
+        own_words.load()

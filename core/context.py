@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from django.template.loader import render_to_string
 
-from core.models import Chat, InboundItem, OutboxEntry, SentMessage, Turn
+from core.models import Chat, InboundItem, SentMessage
 
 EARLIER_ITEMS = 40
 NEW_ITEMS = 100
@@ -27,12 +27,15 @@ PLACEHOLDERS = {
 # What is read of an item: rows are wide, and a turn reads many.
 TOLD = (
     "platform_message_id", "sender_id", "sender_name", "sent_at", "received_at", "reply_to", "parts",
+    "recalled_at",
 )  # fmt: skip
-UNTOLD = (OutboxEntry.State.FAILED, OutboxEntry.State.UNKNOWN, OutboxEntry.State.DISCARDED)
 
 
-def assemble(chat: Chat, new: Sequence[InboundItem], *, now: datetime) -> list[Message]:
-    """The chat-completions messages that a turn over `new` (at most NEW_ITEMS) begins with.
+def assemble(
+    chat: Chat, new: Sequence[InboundItem], *, now: datetime, outcomes: str = ""
+) -> list[Message]:
+    """The chat-completions messages that a turn over `new` (at most NEW_ITEMS) begins with;
+    `outcomes` are lines of what became of the bot's own words.
 
     Reads the database; writes nothing. The system message does not change from turn to turn, so
     that an endpoint's prompt cache can hold it.
@@ -57,12 +60,18 @@ def assemble(chat: Chat, new: Sequence[InboundItem], *, now: datetime) -> list[M
                     "title": _attribute_text(chat.title),
                     "now": _time(now),
                     "earlier": _join(earlier, MAX_CHARS - len(new_text)),
-                    "outcomes": "\n".join(_outcomes(chat)),
+                    "outcomes": outcomes,
                     "new": new_text,
                 },
             ),
         },
     ]
+
+
+def news(outcomes: str) -> list[Message]:
+    """What a running turn's next request tells besides the results of its calls."""
+    content = render_to_string("prompts/news.txt", {"outcomes": outcomes})
+    return [{"role": "user", "content": content}]
 
 
 def _system(chat: Chat) -> str:
@@ -81,6 +90,9 @@ def _item_line(item: InboundItem) -> Line:
         ("time", _time(item.sent_at)),
         ("reply_to", item.reply_to),
     ]
+    if item.recalled_at is not None:
+        # Who took it back does not want it to be read, and it does not answer anything.
+        return item.received_at, f'<message{_attributes(attributes)} recalled="true"/>'
     said = "".join(_part_text(part) for part in item.parts)
     body = escape(said if len(said) <= ITEM_CHARS else said[: ITEM_CHARS - 1] + "…")
     return item.received_at, f"<message{_attributes(attributes)}>{body}</message>"
@@ -103,33 +115,20 @@ def _part_text(part: Message) -> str:
 
 def _own_words(chat: Chat, since: datetime | None) -> list[Line]:
     messages = SentMessage.objects.filter(chat=chat).select_related("entry").order_by("-pk")
-    messages = messages.only("handle", "content", "created_at", "entry__state", "entry__settled_at")
+    told = ("handle", "created_at", "entry__content", "entry__state", "entry__settled_at")
+    messages = messages.only(*told)
     if since is not None:
         messages = messages.filter(created_at__gte=since)
     return [_own_line(message) for message in messages[:EARLIER_ITEMS]]
 
 
 def _own_line(message: SentMessage) -> Line:
-    state, at = "", message.created_at
+    state, at, content = "", message.created_at, ""
     if message.entry is not None:
-        state, at = message.entry.state, message.entry.settled_at or message.created_at
+        state, content = message.entry.state, message.entry.content
+        at = message.entry.settled_at or message.created_at
     attributes = [("handle", message.handle), ("state", state), ("time", _time(at))]
-    return at, f"<message{_attributes(attributes)}>{escape(message.content)}</message>"
-
-
-def _outcomes(chat: Chat) -> Iterable[str]:
-    """Words that did not arrive, as far as the last turn could not know it."""
-    last_turn = Turn.objects.filter(chat=chat).exclude(state=Turn.State.RUNNING).first()
-    if last_turn is None:
-        return []
-    entries = OutboxEntry.objects.filter(
-        chat=chat, state__in=UNTOLD, settled_at__gte=last_turn.started_at
-    ).select_related("message")
-    return [
-        f"<outcome{_attributes([('handle', entry.message.handle), ('state', entry.state), ('reason', entry.reason)])}/>"
-        for entry in entries.order_by("pk")
-        if entry.message is not None
-    ]
+    return at, f"<message{_attributes(attributes)}>{escape(content)}</message>"
 
 
 def _attributes(pairs: Iterable[tuple[str, str]]) -> str:

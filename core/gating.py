@@ -19,9 +19,13 @@ class Verdict:
 
 def decide(items: Sequence[InboundItem]) -> Verdict:
     """Judge gathered items by what they are; whether an answer may be paid is asked after this."""
-    addressed = [item for item in items if item.trigger and not item.is_old]
+    asked = [item for item in items if item.trigger]
+    standing = [item for item in asked if item.recalled_at is None]
+    addressed = [item for item in standing if not item.is_old]
     if addressed:
         return Verdict(ANSWER, addressed[0].trigger)
-    if any(item.trigger for item in items):
+    if standing:
         return Verdict(SKIP, "replayed")
+    if asked:
+        return Verdict(SKIP, "recalled")
     return Verdict(SKIP, "not_addressed")

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import connection, transaction
 
-from core import accumulation, outbox
+from core import accumulation, evidence, recalls
 from core.database import database_now
-from core.messages import ReceivedItem
+from core.messages import Recalled, Received, ReceivedItem
 from core.models import Bot, Chat, InboundItem, Member, OutboxEntry
 from core.models.turns import Trigger
 
@@ -27,36 +27,55 @@ class DueChat:
     seconds: float
 
 
-def receive(items: Sequence[ReceivedItem]) -> list[DueChat]:
+def receive(received: Sequence[Received]) -> list[DueChat]:
     """Store a batch in its order; return the chats that became due by it.
 
     What was stored before is dropped by its identity, what is said in a disabled chat is not
-    stored. All or nothing: an exception means that nothing of the batch was stored.
+    stored. All or nothing: an exception means that nothing of the batch was stored. Recalls come
+    last: what they name was said before.
     """
+    items = [one for one in received if isinstance(one, ReceivedItem)]
     with transaction.atomic():
-        chats = _lock_chats(items)
-        open_items = [
-            item
-            for item in items
-            if chats[_key(item)].enabled and not _is_echo(item, chats[_key(item)])
-        ]
-        fresh = _claim_identities(open_items)
-        if not fresh:
-            return []
-        quotes = _quotes_of_the_bot(fresh, chats)
-        InboundItem.objects.bulk_create([_row(item, chats[_key(item)], quotes) for item in fresh])
-        _see_members(fresh, chats)
-        return _gather(fresh, chats, quotes)
+        chats = _lock_chats(received)
+        due = _store(items, chats)
+        return due + _recall([one for one in received if isinstance(one, Recalled)], chats)
 
 
-def _key(item: ReceivedItem) -> ChatKey:
-    return (item.bot_id, item.chat.kind, item.chat.external_id.value)
+def _store(items: Sequence[ReceivedItem], chats: dict[ChatKey, Chat]) -> list[DueChat]:
+    open_items = [
+        item
+        for item in items
+        if chats[_key(item)].enabled and not _is_echo(item, chats[_key(item)])
+    ]
+    fresh = _claim_identities(open_items)
+    if not fresh:
+        return []
+    quotes = _quotes_of_the_bot(fresh, chats)
+    InboundItem.objects.bulk_create([_row(item, chats[_key(item)], quotes) for item in fresh])
+    _see_members(fresh, chats)
+    return _gather(fresh, chats, quotes)
 
 
-def _lock_chats(items: Iterable[ReceivedItem]) -> dict[ChatKey, Chat]:
+def _recall(recalled: Sequence[Recalled], chats: dict[ChatKey, Chat]) -> list[DueChat]:
+    """Take in recalls; a chat that nobody spoke in yet has nothing to be recalled."""
+    now = database_now() if recalled else None
+    due = []
+    for one in recalled:
+        chat = chats.get(_key(one))
+        if now and chat and recalls.apply(chat, one, now=now):
+            due.append(DueChat(chat.pk, 0))
+    return due
+
+
+def _key(one: Received) -> ChatKey:
+    return (one.bot_id, one.chat.kind, one.chat.external_id.value)
+
+
+def _lock_chats(received: Sequence[Received]) -> dict[ChatKey, Chat]:
     """The chats of a batch, locked in the order of their ids, made where they are new."""
-    latest = {_key(item): item for item in items}
-    found = _select_chats(latest)
+    keys = {_key(one) for one in received}
+    latest = {_key(one): one for one in received if isinstance(one, ReceivedItem)}
+    found = _select_chats(keys)
     # Sorted, so that two processes that meet the same new chats make them in one order.
     missing = [latest[key] for key in sorted(latest.keys() - found.keys())]
     if missing:
@@ -64,7 +83,7 @@ def _lock_chats(items: Iterable[ReceivedItem]) -> dict[ChatKey, Chat]:
         Chat.objects.bulk_create(
             [_new_chat(item, bots[item.bot_id]) for item in missing], ignore_conflicts=True
         )
-        found = _select_chats(latest)
+        found = _select_chats(keys)
     for key, item in latest.items():
         chat = found[key]
         chat.title = item.chat.title or chat.title
@@ -101,9 +120,7 @@ def _is_echo(item: ReceivedItem, chat: Chat) -> bool:
     """The platform's echo of what the Outbox sent is evidence, not something that was said."""
     if not item.from_self:
         return False
-    message_id = item.message_id.value if item.message_id else ""
-    is_number = item.message_id.is_number if item.message_id else True
-    return outbox.take_echo(chat, message_id=message_id, is_number=is_number, text=item.text)
+    return evidence.take_echo(chat, message_id=item.message_id, text=item.text)
 
 
 def _claim_identities(items: Sequence[ReceivedItem]) -> list[ReceivedItem]:

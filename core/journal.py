@@ -3,18 +3,20 @@
 All writes happen in transactions that begin with `leases.hold`, the fence.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 
-from core import budgets, outbox
+from core import budgets, context, outbox, outcomes
 from core.leases import Held
 from core.llm.types import Answer
-from core.models import Chat, InboundItem, ToolCall, Turn, TurnStep
+from core.models import Chat, InboundItem, OutboxEntry, ToolCall, Turn, TurnStep
+from core.toolcalls import ToolContext
 from core.tools import execution
-from core.tools.registry import Tool, ToolContext, ToolResult
+from core.tools.registry import Tool, ToolResult
 
 State = Turn.State
 COUNTERS = [
@@ -44,15 +46,38 @@ def step_messages(
     return [*step.messages_added, step.answer, *told]
 
 
+@dataclass(frozen=True, slots=True)
+class News:
+    """What became of the bot's own words since the chat's last request: told with the next one,
+    and kept as told with its step."""
+
+    entries: Sequence[OutboxEntry] = ()
+    messages: Sequence[dict[str, Any]] = ()
+
+
+def news(turn: Turn) -> News:
+    """What the turn's next request has to tell besides the results of its calls."""
+    entries = outcomes.untold(turn.chat)
+    return News(entries, context.news(outcomes.lines(entries))) if entries else News()
+
+
 def commit_step(
-    held: Held, turn: Turn, tools: Mapping[str, Tool], answer: Answer, started_at: datetime
+    held: Held,
+    turn: Turn,
+    tools: Mapping[str, Tool | None],
+    answer: Answer,
+    *,
+    started_at: datetime,
+    told: News,
 ) -> list[dict[str, Any]]:
-    """Write a step whole: the answer, all tool results, the Outbox entries, and the reservation of
-    the next model call or the turn's end. Returns what it adds to the request; the turn has ended
-    where `turn.ended_at` is set."""
+    """Write a step whole: what it was told, the answer, all tool results, the Outbox entries, and
+    the reservation of the next model call or the turn's end. Returns what it adds to the request;
+    the turn has ended where `turn.ended_at` is set."""
+    outcomes.mark_told(told.entries)
     step = TurnStep.objects.create(
         turn=turn,
         index=turn.steps,
+        messages_added=list(told.messages),
         answer=answer.message,
         finish_reason=answer.finish_reason,
         prompt_tokens=answer.prompt_tokens,
@@ -77,7 +102,7 @@ def commit_step(
 
 
 def _run_calls(
-    held: Held, turn: Turn, tools: Mapping[str, Tool], answer: Answer, step: TurnStep
+    held: Held, turn: Turn, tools: Mapping[str, Tool | None], answer: Answer, step: TurnStep
 ) -> list[ToolResult]:
     handles = held.chat.next_handle
     results = []

@@ -5,7 +5,7 @@ from datetime import datetime
 from django.conf import settings
 from django.db.models import Max, Min
 
-from core import budgets, capabilities, context, gating
+from core import budgets, capabilities, context, gating, outcomes
 from core.gating import Verdict
 from core.models import Chat, Decision, InboundItem, Turn
 from core.tools import registry
@@ -59,20 +59,29 @@ def _verdict(chat: Chat, latest: list[InboundItem]) -> Verdict:
 def _new_turn(
     chat: Chat, trigger: str, items: list[InboundItem], *, first: int, now: datetime
 ) -> Turn:
-    return Turn.objects.create(
+    untold = outcomes.untold(chat)
+    turn = Turn.objects.create(
         chat=chat,
         trigger=trigger,
         model=chat.bot.chat_model or settings.ARISE_CHAT_MODEL,
         first_item_id=first,
         last_item_id=items[-1].pk,
-        messages=context.assemble(chat, items, now=now),
+        messages=context.assemble(chat, items, outcomes=outcomes.lines(untold), now=now),
         tools=registry.schemas(offered(chat)),
         runs=1,
         started_at=now,
     )
+    outcomes.mark_told(untold)
+    return turn
 
 
 def offered(chat: Chat) -> list[registry.Tool]:
     """The tools that a chat has now."""
     effective = capabilities.effective(chat, chat.capability_settings.all())
     return registry.offered(effective.capabilities)
+
+
+def allowed(chat: Chat, turn: Turn) -> dict[str, registry.Tool | None]:
+    """The tools that a turn was given, by name; None for one that the chat has no more."""
+    now = {tool.name: tool for tool in offered(chat)}
+    return {name: now.get(name) for name in (tool["function"]["name"] for tool in turn.tools)}

@@ -116,3 +116,17 @@ class ReceivedItem:
             when = int(self.sent_at.timestamp())
         canonical = json.dumps([who, what, when], ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """News that a message of a chat was recalled; `by_bot`: by the bot's own account."""
+
+    bot_id: int
+    chat: ChatAddress
+    message_id: PlatformId
+    by_bot: bool
+    received_at: datetime
+
+
+Received = ReceivedItem | Recalled

@@ -120,7 +120,7 @@ def sent_record(message: SentMessage) -> Record:
         "send_state": entry.state if entry else None,
         "reason": (entry.reason or None) if entry else None,
         "platform_message_id": (entry.platform_message_id or None) if entry else None,
-        "content": message.content,
+        "content": entry.content if entry else "",
         "held": (entry.held or None) if entry else None,
         "kind": message.kind,
         "edits": message.edits,

@@ -5,7 +5,7 @@ It needs neither broker nor beat, so that whatever those lose is found again.
 
 from django.db import connection
 
-from core import outbox
+from core import sending
 
 HINT_SECONDS = 5
 # A CTE, not `IN (SELECT … LIMIT …)`: a plan may run that select again for each row, past its limit.
@@ -30,5 +30,5 @@ def due_chats(limit: int = 200) -> list[int]:
 
 
 def settle_outbox() -> None:
-    """Discard what may not be sent any more; see core.outbox.sweep."""
-    outbox.sweep()
+    """Discard what may not be sent any more; see core.sending.sweep."""
+    sending.sweep()

@@ -72,19 +72,18 @@ def _open(lease: Lease) -> Turn | None:
 def _drive(lease: Lease, turn: Turn) -> None:
     """Step after step until the turn ends, is handed over, or its lease is lost."""
     bot_id = turn.chat.bot_id
-    known = {tool.name: tool for tool in judging.offered(turn.chat)}
-    given = [schema["function"]["name"] for schema in turn.tools]
-    tools = {name: known[name] for name in given if name in known}
     messages = journal.request(turn)
     while turn.ended_at is None:
         if stopping.is_set():
             _hand_over(lease, turn)
             return
+        told = journal.news(turn) if turn.steps else journal.News()
         give_back()
         started_at = timezone.now()
         failpoints.reach("model_asked")
         try:
-            answer = client.complete(model=turn.model, messages=messages, tools=turn.tools)
+            request = [*messages, *told.messages]
+            answer = client.complete(model=turn.model, messages=request, tools=turn.tools)
         except ModelFailure as failure:
             logger.warning("turn %s failed: %s", turn.pk, failure)
             with transaction.atomic():
@@ -95,7 +94,10 @@ def _drive(lease: Lease, turn: Turn) -> None:
             failpoints.reach("model_answered")
             with transaction.atomic():
                 held = leases.hold(lease)
-                messages += journal.commit_step(held, turn, tools, answer, started_at)
+                tools = judging.allowed(held.chat, turn)
+                messages += journal.commit_step(
+                    held, turn, tools, answer, started_at=started_at, told=told
+                )
                 failpoints.reach("step_written")
             failpoints.reach("step_committed")
         wake.outbox(bot_id)

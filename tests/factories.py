@@ -108,7 +108,8 @@ def make_entry(message: SentMessage | None = None, **fields: Any) -> OutboxEntry
     chat: Chat = fields.pop("chat", None) or (message.chat if message else make_chat())
     if message:
         fields.setdefault("turn", message.turn)
-        fields.setdefault("parts", [{"type": "text", "data": {"text": message.content}}])
+    content = fields.setdefault("content", "hi" if message else "")
+    fields.setdefault("parts", [{"type": "text", "data": {"text": content}}] if content else [])
     # One entry a tool call: a number of its own keeps several entries of one turn apart.
     fields.setdefault("call_index", next(_numbers))
     fields.setdefault("action", OutboxEntry.Action.SEND)
@@ -126,15 +127,20 @@ def make_sent(
     entry: dict[str, Any] | None = None,
     **fields: Any,
 ) -> SentMessage:
-    """A message of the bot's own with its current entry in `state`; `entry` has the entry's fields."""
+    """A message of the bot's own with its current entry in `state`; `entry` has the entry's fields.
+
+    What was sent or sent and recalled was claimed just now, and has a platform id.
+    """
     chat = chat or make_chat()
     fields.setdefault("handle", f"m{next(_numbers)}")
     fields.setdefault("created_at", timezone.now())
-    message = SentMessage.objects.create(chat=chat, content=content, **fields)
+    message = SentMessage.objects.create(chat=chat, **fields)
     settled = state not in {"pending", "sending"}
-    made = {"settled_at": timezone.now() if settled else None, **(entry or {})}
+    made = {"content": content, "settled_at": timezone.now() if settled else None, **(entry or {})}
     if state in {"sent", "recalled"}:
         made.setdefault("platform_message_id", str(next(_numbers)))
+    if state not in {"pending", "discarded"}:
+        made.setdefault("sending_at", timezone.now())
     message.entry = make_entry(message, state=state, **made)
     message.save(update_fields=["entry"])
     return message

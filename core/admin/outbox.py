@@ -28,7 +28,7 @@ class SentMessageAdmin(FactAdmin[SentMessage]):
     list_display_links = (_WRITTEN, "said")
     list_select_related = ("chat", "entry")
     list_filter = ("entry__state", "kind", "chat__bot", "created_at", ChatFilter)
-    search_fields = ("content", "handle", "entry__platform_message_id")
+    search_fields = ("entries__content", "handle", "entry__platform_message_id")
     search_help_text = _("Content, handle or message id")
     fieldsets = (
         (
@@ -50,11 +50,11 @@ class SentMessageAdmin(FactAdmin[SentMessage]):
 
     @admin.display(description=_("content"))
     def said(self, message: SentMessage) -> SafeString:
-        return display.excerpt(message.content)
+        return display.excerpt(message.entry.content if message.entry else "")
 
     @admin.display(description=_("content"))
     def shown_content(self, message: SentMessage) -> SafeString:
-        return display.name(message.content)
+        return display.name(message.entry.content if message.entry else "")
 
     @admin.display(description=_("state"), ordering="entry__state")
     def send_state(self, message: SentMessage) -> SafeString | str:
@@ -96,7 +96,7 @@ class OutboxEntryAdmin(FactAdmin[OutboxEntry]):
     list_display_links = (_WRITTEN, "said")
     list_select_related = ("chat", "message")
     list_filter = ("state", "action", "bot", "created_at", ChatFilter)
-    search_fields = ("message__content", "platform_message_id", "reason", "error")
+    search_fields = ("content", "platform_message_id", "reason", "error")
     search_help_text = _("Content, message id, reason or error")
     fieldsets = (
         (
@@ -126,7 +126,7 @@ class OutboxEntryAdmin(FactAdmin[OutboxEntry]):
 
     @admin.display(description=_("content"))
     def said(self, entry: OutboxEntry) -> SafeString:
-        return display.excerpt(entry.message.content if entry.message else "–", 60)
+        return display.excerpt(entry.content or "–", 60)
 
     @admin.display(description=_("parts"))
     def shown_parts(self, entry: OutboxEntry) -> SafeString:

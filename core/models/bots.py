@@ -52,6 +52,12 @@ class Bot(models.Model):
         editable=False,
         help_text=_("The live connection that sends for it; only this one may claim its Outbox."),
     )
+    platform = models.JSONField(
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text=_("What the gateway knows of its implementation; core never reads it."),
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:

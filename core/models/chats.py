@@ -41,6 +41,13 @@ class Chat(models.Model):
         editable=False,
         help_text=_("What the gateway needs besides the id to answer here; core never reads it."),
     )
+    bot_role = models.CharField(
+        _("the bot's role"),
+        max_length=20,
+        blank=True,
+        editable=False,
+        help_text=_("owner, admin or member, as the platform last told; empty: not known."),
+    )
     enabled = models.BooleanField(
         _("enabled"),
         default=True,

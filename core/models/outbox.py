@@ -11,7 +11,8 @@ from core.models.turns import Turn
 class SentMessage(models.Model):
     """One message of the bot's own, from the moment it is written: the Sent Log.
 
-    Its send-state is that of its current Outbox entry; its versions are its entries.
+    Its send-state, content and platform id are those of its current Outbox entry; its versions are
+    its entries. The handle is its name through all of them.
     """
 
     class Kind(models.TextChoices):
@@ -35,7 +36,6 @@ class SentMessage(models.Model):
         _("handle"), max_length=20, help_text=_("The model's name for it, unique in its chat.")
     )
     kind = models.CharField(_("kind"), max_length=10, choices=Kind.choices, default=Kind.TEXT)
-    content = models.TextField(_("content"), help_text=_("As the model wrote it."))
     entry = models.OneToOneField(
         "core.OutboxEntry",
         models.RESTRICT,
@@ -43,7 +43,14 @@ class SentMessage(models.Model):
         related_name="current_of",
         verbose_name=_("current entry"),
     )
-    edits = models.PositiveIntegerField(_("edits"), default=0)
+    edits = models.PositiveIntegerField(
+        _("edits"), default=0, help_text=_("Edits that were accepted, whatever became of them.")
+    )
+    recall_asked = models.BooleanField(
+        _("recall asked"),
+        default=False,
+        help_text=_("Whether the model asked to take it back, which it may once."),
+    )
     created_at = models.DateTimeField(_("written"))
 
     class Meta:
@@ -56,15 +63,22 @@ class SentMessage(models.Model):
         indexes = [models.Index(fields=("chat", "-id"), name="sent_message_chat")]
 
     def __str__(self) -> str:
-        return f"{self.handle}: {self.content[:40]}"
+        return f"{self.handle}: {self.entry.content[:40]}" if self.entry else self.handle
 
 
 class OutboxEntry(models.Model):
     """One action on the platform; the only place of send-state. It moves forward only, each move a
-    compare-and-set (core.outbox)."""
+    compare-and-set (core.outbox, core.sending).
+
+    A recall, and an edit of a platform that can edit, stands behind the send that is its `target`.
+    Where a message is edited by sending it anew, its next send `waits_for` the recall of the one
+    before. A recall or an edit that is `sent` was confirmed.
+    """
 
     class Action(models.TextChoices):
         SEND = "send", _("send")
+        RECALL = "recall", _("recall")
+        EDIT = "edit", _("edit")
 
     class State(models.TextChoices):
         PENDING = "pending", _("pending")
@@ -96,6 +110,27 @@ class OutboxEntry(models.Model):
     step_index = models.PositiveIntegerField(_("step"), default=0)
     call_index = models.PositiveIntegerField(_("tool call"), default=0)
     action = models.CharField(_("action"), max_length=10, choices=Action.choices)
+    target = models.ForeignKey(
+        "self",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="followers",
+        verbose_name=_("of"),
+        help_text=_("The entry whose message it takes back or edits."),
+    )
+    waits_for = models.ForeignKey(
+        "self",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="waiting",
+        verbose_name=_("after"),
+        help_text=_("The recall that has to be confirmed before this is sent."),
+    )
+    content = models.TextField(
+        _("content"), blank=True, help_text=_("As the model wrote it; a recall has none.")
+    )
     parts = models.JSONField(
         _("parts"),
         default=list,
@@ -131,11 +166,34 @@ class OutboxEntry(models.Model):
     )
     platform_message_id = models.CharField(_("message id"), max_length=128, blank=True)
     platform_message_id_is_number = models.BooleanField(default=True, editable=False)
+    evidence_until = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text=_(
+            "While its outcome is unknown: the chat's later messages wait until then. Empty: the "
+            "wait begins when the bot is connected again."
+        ),
+    )
+    history_asked_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("When the chat's history was last asked for it.")
+    )
+    history_asked = models.PositiveSmallIntegerField(
+        default=0, help_text=_("How often the chat's history was asked for it.")
+    )
+    history_lacked = models.PositiveSmallIntegerField(
+        default=0, help_text=_("How many of those reached back before it and lacked it.")
+    )
+    told_state = models.CharField(
+        max_length=10,
+        blank=True,
+        help_text=_("The state that the model knows of, where it was told one."),
+    )
     created_at = models.DateTimeField(_("written"))
     sending_at = models.DateTimeField(_("claimed"), null=True, blank=True)
     settled_at = models.DateTimeField(
         _("settled"), null=True, blank=True, help_text=_("When it left pending and sending.")
     )
+    recalled_at = models.DateTimeField(_("recalled"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("Outbox entry")

@@ -10,36 +10,44 @@ from pydantic import ValidationError
 
 from core.errors import ToolRefusal
 from core.text import clean, one_line
-from core.tools.registry import Tool, ToolContext, ToolResult
+from core.toolcalls import ToolContext
+from core.tools.registry import Tool, ToolResult
 
 logger = logging.getLogger(__name__)
 LONGEST_FAULTS = 500
 
 
 def execute(
-    tools: Mapping[str, Tool], context: ToolContext, *, name: str, arguments: str
+    tools: Mapping[str, Tool | None], context: ToolContext, *, name: str, arguments: str
 ) -> ToolResult:
     """Run one call in a savepoint of the step's transaction and return what the model is told.
+    `tools` are those that the turn was given; None stands for one that is off by now.
 
     The result's values always have `ok`; where it is false, also `error` (a code) and `message`
     (a sentence), and nothing of the call is written.
     """
+    counted = (context.turn.sends, context.chat.next_handle)
     try:
         with transaction.atomic():
             tool = _tool(tools, name)
             result = tool.apply(context, _checked(tool, arguments))
     except ToolRefusal as refusal:
+        context.turn.sends, context.chat.next_handle = counted
         return ToolResult({"ok": False, "error": refusal.code, "message": refusal.message})
     except Exception:
         logger.exception("tool %s failed in turn %s", name, context.turn.pk)
+        context.turn.sends, context.chat.next_handle = counted
         message = "The tool failed inside. It did nothing; calling it again may fail again."
         return ToolResult({"ok": False, "error": "internal_error", "message": message})
     return ToolResult({"ok": True, **result.values}, ends_turn=result.ends_turn)
 
 
-def _tool(tools: Mapping[str, Tool], name: str) -> Tool:
+def _tool(tools: Mapping[str, Tool | None], name: str) -> Tool:
+    tool = tools.get(name)
+    if tool is not None:
+        return tool
     if name in tools:
-        return tools[name]
+        raise ToolRefusal("capability_off", f"{name} is not allowed in this chat any more.")
     raise ToolRefusal(
         "unknown_tool", f"There is no tool {name[:60]!r}; there are: {', '.join(tools)}."
     )

@@ -6,29 +6,17 @@ to a socket. Its arguments are a pydantic model: one source for the schema and t
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from core.models import Chat, Turn
+from core.toolcalls import ToolContext
 
 
 class Arguments(BaseModel):
     """Arguments of a tool: exact types, nothing unknown."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
-
-
-@dataclass(frozen=True, slots=True)
-class ToolContext:
-    """Where a call stands: its turn, its place in it, and the database's time."""
-
-    chat: Chat
-    turn: Turn
-    step_index: int
-    call_index: int
-    now: datetime
 
 
 @dataclass(frozen=True, slots=True)

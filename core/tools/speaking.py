@@ -5,7 +5,8 @@ from pydantic import Field
 
 from core import outbox
 from core.errors import ToolRefusal
-from core.tools.registry import Arguments, Tool, ToolContext, ToolResult, register
+from core.toolcalls import ToolContext
+from core.tools.registry import Arguments, Tool, ToolResult, register
 
 LONGEST_MESSAGE = 4000
 
@@ -20,30 +21,33 @@ class StaySilent(Arguments):
 
 def send_message(context: ToolContext, arguments: SendMessage) -> ToolResult:
     """Write one message to the Outbox; the model gets its handle at once, its outcome later."""
-    if not arguments.content.strip():
-        raise ToolRefusal("empty_message", "The message has no text, so nothing was sent.")
-    if len(arguments.content) > LONGEST_MESSAGE:
+    text = checked_text(arguments.content)
+    take_send(context)
+    return ToolResult({"handle": outbox.write_text(context, text).handle})
+
+
+def checked_text(text: str) -> str:
+    """What may be said: something, and not too much of it."""
+    if not text.strip():
+        raise ToolRefusal("empty_message", "The message has no text, so nothing was done.")
+    if len(text) > LONGEST_MESSAGE:
         raise ToolRefusal(
             "too_long",
-            f"The message has {len(arguments.content)} characters; the longest may have "
-            f"{LONGEST_MESSAGE}. Nothing was sent.",
+            f"The message has {len(text)} characters; the longest may have {LONGEST_MESSAGE}. "
+            "Nothing was done.",
         )
+    return text
+
+
+def take_send(context: ToolContext) -> None:
+    """Take one from the turn's send budget; refused where none is left."""
     if context.turn.sends >= settings.ARISE_MAX_SENDS_PER_TURN:
         raise ToolRefusal(
             "send_budget_spent",
             f"This turn has sent its {settings.ARISE_MAX_SENDS_PER_TURN} messages; "
             "this one was not sent. End the turn.",
         )
-    message = outbox.write_text(
-        context.chat,
-        context.turn,
-        step_index=context.step_index,
-        call_index=context.call_index,
-        now=context.now,
-        text=arguments.content,
-    )
     context.turn.sends += 1
-    return ToolResult({"handle": message.handle})
 
 
 def stay_silent(context: ToolContext, arguments: StaySilent) -> ToolResult:

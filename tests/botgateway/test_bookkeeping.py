@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 def sign(connection: Connection) -> Sign:
-    return Sign(connection.pk, connection.bot_id, connection.role, timezone.now(), True)
+    return Sign(connection.pk, connection.bot_id, connection.role, timezone.now(), True, None)
 
 
 def test_a_connection_is_over_when_another_process_took_a_newer_one() -> None:

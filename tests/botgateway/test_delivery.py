@@ -8,9 +8,9 @@ from botgateway import delivery
 from botgateway.actions import Response
 from botgateway.calls import Calls
 from botgateway.connections import LiveConnection
-from core import outbox
+from core import sending
 from core.models import OutboxEntry
-from core.outbox import Claimed
+from core.sending import Claimed
 from tests.factories import make_bot, make_chat, make_sent
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +52,7 @@ async def test_what_was_never_handed_over_waits_for_the_next_connection() -> Non
         bot = make_bot(connection_number=7)
         entry = make_sent(make_chat(bot), state="pending").entry
         assert entry is not None
-        (claim,) = outbox.claim(bot.pk, 7)
+        (claim,) = sending.claim(bot.pk, 7)
         return entry, claim
 
     entry, claim = await claimed()

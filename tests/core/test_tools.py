@@ -8,8 +8,9 @@ from pydantic import Field
 
 from core.errors import ToolRefusal
 from core.models import Turn
+from core.toolcalls import ToolContext
 from core.tools import execution, registry
-from core.tools.registry import Arguments, Tool, ToolContext, ToolResult
+from core.tools.registry import Arguments, Tool, ToolResult
 from tests.factories import make_turn
 
 

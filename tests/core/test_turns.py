@@ -139,9 +139,10 @@ def running(chat: Chat, **fields: Any) -> Turn:
 def commit(lease: Lease, turn: Turn, *calls: tuple[str, str]) -> bool:
     """Commit a step; whether the turn has ended with it."""
     tools = {tool.name: tool for tool in registry.offered({})}
+    told, now = journal.News(), timezone.now()
     with transaction.atomic():
         held = leases.hold(lease)
-        journal.commit_step(held, turn, tools, answer(*calls), timezone.now())
+        journal.commit_step(held, turn, tools, answer(*calls), started_at=now, told=told)
     return turn.ended_at is not None
 
 

@@ -39,7 +39,7 @@ async def test_a_mention_is_answered_in_the_group_and_kept_in_the_sent_log(
     assert (turn.state, turn.trigger, turn.steps, turn.sends) == ("done", "mention", 2, 1)
     assert (turn.prompt_tokens, turn.completion_tokens) == (200, 20)
     (message,) = await rows(SentMessage.objects.filter(turn=turn).select_related("entry"))
-    assert (message.handle, message.content) == ("m1", "hello Ann")
+    assert (message.handle, message.entry.content) == ("m1", "hello Ann")
     assert (message.entry.state, message.entry.platform_message_id) == (
         "sent",
         str(sent.message_id),

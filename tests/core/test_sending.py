@@ -1,4 +1,4 @@
-"""Send-state: one open send a chat, in order, each move once, nothing sent twice."""
+"""Sending: one open send a chat, in order, each move once, nothing sent twice."""
 
 import threading
 from collections.abc import Callable
@@ -10,10 +10,12 @@ from django.db import transaction
 from django.utils import timezone
 from pytest_django import Settings
 
-from core import outbox
+from core import evidence, outbox, sending
 from core.database import give_back
+from core.messages import PlatformId
 from core.models import Bot, Chat, OutboxEntry, SentMessage
-from core.outbox import Claimed
+from core.sending import Claimed
+from core.toolcalls import ToolContext
 from tests.factories import make_bot, make_chat, make_sent, make_turn
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +37,7 @@ def pending(chat: Chat, content: str = "hi", **fields: Any) -> SentMessage:
 
 
 def claimed(bot: Bot, connection_number: int = CONNECTION) -> list[Claimed]:
-    return outbox.claim(bot.pk, connection_number)
+    return sending.claim(bot.pk, connection_number)
 
 
 def state(message: SentMessage) -> str:
@@ -59,7 +61,7 @@ def test_a_due_entry_is_claimed_once(bot: Bot, chat: Chat) -> None:
 def test_a_chat_sends_one_at_a_time_in_the_order_written(bot: Bot, chat: Chat) -> None:
     first, second = pending(chat, "one"), pending(chat, "two")
     assert [entry.entry_id for entry in claimed(bot)] == [entry_id(first)]
-    outbox.mark_sent(entry_id(first), message_id="1", is_number=True)
+    sending.mark_sent(entry_id(first), PlatformId("1"))
     assert [entry.entry_id for entry in claimed(bot)] == [entry_id(second)]
 
 
@@ -104,17 +106,64 @@ def test_a_switched_off_bot_or_chat_sends_nothing(bot: Bot, chat: Chat, switched
     row.enabled = False
     row.save()
     assert claimed(bot) == []
-    outbox.sweep()
+    sending.sweep()
     assert state(message) == "discarded"
 
 
-def test_an_unknown_outcome_holds_its_chat_for_the_settling_time(
+NEVER = timezone.now() - timedelta(hours=1)
+STILL = timezone.now() + timedelta(hours=1)
+
+
+@pytest.mark.parametrize(("until", "goes_on"), [(STILL, False), (None, False), (NEVER, True)])
+def test_later_messages_wait_while_evidence_of_an_unknown_one_may_come(
+    bot: Bot, chat: Chat, until: object, goes_on: bool
+) -> None:
+    make_sent(chat, "one", "unknown", entry={"evidence_until": until})
+    pending(chat, "two")
+    assert (len(claimed(bot)) == 1) == goes_on
+
+
+@pytest.mark.parametrize(("evidence", "waits"), [(True, True), (False, False)])
+def test_nobody_waits_for_an_implementation_that_can_give_no_evidence(
+    bot: Bot, chat: Chat, evidence: bool, waits: bool
+) -> None:
+    first = make_sent(chat, "one", "sending", entry={"connection_number": CONNECTION})
+    pending(chat, "two")
+    sending.mark_unknown(entry_id(first), reason="no_answer", evidence=evidence)
+    assert (claimed(bot) == []) == waits
+
+
+def test_the_wait_for_evidence_counts_from_the_next_connection(
     bot: Bot, chat: Chat, settings: Settings
 ) -> None:
-    make_sent(chat, "one", "unknown")
-    pending(chat, "two")
-    assert claimed(bot) == []
     settings.ARISE_SETTLE_SECONDS = 0
+    first = make_sent(chat, "one", "sending", entry={"connection_number": CONNECTION - 1})
+    pending(chat, "two")
+    sending.mark_unknown(entry_id(first), reason="connection_lost")
+    assert claimed(bot) == []
+    sending.connected(bot.pk, CONNECTION)
+    assert len(claimed(bot)) == 1
+
+
+def test_an_unknown_of_long_ago_holds_nobody_up_at_the_next_connection(
+    bot: Bot, chat: Chat
+) -> None:
+    make_sent(chat, "one", "unknown", entry={"evidence_until": NEVER})
+    pending(chat, "two")
+    sending.connected(bot.pk, CONNECTION)
+    assert len(claimed(bot)) == 1
+
+
+def test_a_loss_that_was_told_after_the_next_connection_was_up_holds_its_chat_for_a_while_only(
+    bot: Bot, chat: Chat, settings: Settings
+) -> None:
+    settings.ARISE_SETTLE_SECONDS = 0
+    first = make_sent(chat, "one", "sending", entry={"connection_number": CONNECTION - 1})
+    pending(chat, "two")
+    sending.connected(bot.pk, CONNECTION - 1)
+    sending.mark_unknown(entry_id(first), reason="connection_lost")
+    assert claimed(bot) == []
+    sending.sweep()
     assert len(claimed(bot)) == 1
 
 
@@ -123,17 +172,17 @@ def test_an_entry_that_was_never_handed_over_goes_back_by_its_owner_alone(
 ) -> None:
     message = pending(chat)
     claimed(bot)
-    assert not outbox.hand_back(entry_id(message), CONNECTION + 1)
-    assert outbox.hand_back(entry_id(message), CONNECTION)
+    assert not sending.hand_back(entry_id(message), CONNECTION + 1)
+    assert sending.hand_back(entry_id(message), CONNECTION)
     assert len(claimed(bot)) == 1
 
 
 Move = Callable[[int], bool]
 MOVES: dict[str, Move] = {
-    "sent": lambda entry: outbox.mark_sent(entry, message_id="9", is_number=True),
-    "failed": lambda entry: outbox.mark_failed(entry, reason="refused", error=""),
-    "unknown": lambda entry: outbox.mark_unknown(entry, reason="no_answer"),
-    "pending": lambda entry: outbox.hand_back(entry, CONNECTION),
+    "sent": lambda entry: sending.mark_sent(entry, PlatformId("9")),
+    "failed": lambda entry: sending.mark_failed(entry, reason="refused"),
+    "unknown": lambda entry: sending.mark_unknown(entry, reason="no_answer"),
+    "pending": lambda entry: sending.hand_back(entry, CONNECTION),
 }
 ALLOWED = {
     ("sending", "sent"),
@@ -157,22 +206,21 @@ def test_send_state_moves_forward_only(chat: Chat, before: str, move: str) -> No
 def test_what_an_earlier_connection_was_sending_becomes_unknown(bot: Bot, chat: Chat) -> None:
     theirs = make_sent(chat, state="sending", entry={"connection_number": CONNECTION - 1})
     ours = make_sent(make_chat(bot), state="sending", entry={"connection_number": CONNECTION})
-    assert outbox.orphans_become_unknown(bot.pk, CONNECTION) == 1
+    assert sending.connected(bot.pk, CONNECTION) == 1
     assert (state(theirs), state(ours)) == ("unknown", "sending")
 
 
 def test_an_answer_that_could_not_leave_in_time_is_discarded_as_expired(chat: Chat) -> None:
     message = pending(chat, expires_at=timezone.now() - timedelta(seconds=1))
-    outbox.sweep()
+    sending.sweep()
     assert state(message) == "discarded"
     assert message.entry is not None
     assert message.entry.reason == "expired"
 
 
 def write(chat: Chat, text: str, call_index: int = 0) -> OutboxEntry:
-    turn = make_turn(chat)
-    now = timezone.now()
-    message = outbox.write_text(chat, turn, step_index=0, call_index=call_index, now=now, text=text)
+    context = ToolContext(chat, make_turn(chat), 0, call_index, timezone.now())
+    message = outbox.write_text(context, text)
     assert message.entry is not None
     return message.entry
 
@@ -204,11 +252,11 @@ def test_a_draft_is_held_until_its_turn_goes_on(chat: Chat, bot: Bot, settings: 
 
 
 def test_the_next_look_is_when_the_first_entry_may_be_due(bot: Bot, chat: Chat) -> None:
-    assert outbox.next_look([bot.pk]) == {}
+    assert sending.next_look([bot.pk]) == {}
     pending(chat, due_at=timezone.now() + timedelta(seconds=30))
-    assert outbox.next_look([bot.pk])[bot.pk] == pytest.approx(30, abs=2)
+    assert sending.next_look([bot.pk])[bot.pk] == pytest.approx(30, abs=2)
     pending(make_chat(bot))
-    assert outbox.next_look([bot.pk])[bot.pk] == 0
+    assert sending.next_look([bot.pk])[bot.pk] == 0
 
 
 def test_the_platforms_echo_of_an_unknown_message_is_the_evidence_that_it_was_sent(
@@ -216,11 +264,11 @@ def test_the_platforms_echo_of_an_unknown_message_is_the_evidence_that_it_was_se
 ) -> None:
     message = make_sent(chat, "hello", "unknown")
     later = make_sent(chat, "hello", "unknown")
-    assert outbox.take_echo(chat, message_id="555", is_number=True, text="hello")
+    assert evidence.take_echo(chat, message_id=PlatformId("555"), text="hello")
     assert (state(message), state(later)) == ("sent", "unknown")
     assert message.entry is not None
     assert message.entry.platform_message_id == "555"
-    assert outbox.take_echo(chat, message_id="555", is_number=True, text="hello")
+    assert evidence.take_echo(chat, message_id=PlatformId("555"), text="hello")
     assert state(later) == "unknown"
 
 
@@ -228,7 +276,7 @@ def test_the_platforms_echo_of_an_unknown_message_is_the_evidence_that_it_was_se
 def test_other_words_and_other_states_are_no_echo(chat: Chat, before: str) -> None:
     message = make_sent(chat, "hello", before)
     make_sent(chat, "bye", "unknown")
-    assert not outbox.take_echo(chat, message_id="777", is_number=True, text="hello")
+    assert not evidence.take_echo(chat, message_id=PlatformId("777"), text="hello")
     assert state(message) == before
 
 
@@ -256,12 +304,12 @@ def test_a_send_that_nobody_waits_for_any_more_is_unknown(chat: Chat) -> None:
     old = timezone.now() - timedelta(minutes=5)
     lost = make_sent(chat, "lost", "sending", entry={"sending_at": old})
     under_way = make_sent(chat, "now", "sending", entry={"sending_at": timezone.now()})
-    outbox.sweep()
+    sending.sweep()
     assert (state(lost), state(under_way)) == ("unknown", "sending")
 
 
 def test_what_a_switched_off_chat_would_still_have_said_is_discarded(chat: Chat) -> None:
     waiting = pending(chat)
     Chat.objects.filter(pk=chat.pk).update(enabled=False)
-    outbox.sweep()
+    sending.sweep()
     assert state(waiting) == "discarded"

@@ -1,0 +1,166 @@
+"""A chat's history as the implementation has it: evidence of sends whose outcome is unknown, and
+what was said while the bot was not connected."""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from botgateway import actions, database, event_parser, fields, ingest
+from botgateway.calls import NoAnswer, NotWritten
+from botgateway.connections import LiveConnection, Registry
+from botgateway.events import MessageEvent
+from botgateway.inlet import Inlet
+from botgateway.segments import text_of
+from core import backfill, evidence
+from core.backfill import Gap
+from core.evidence import Sought, Told
+from core.messages import PlatformId
+
+logger = logging.getLogger(__name__)
+LOOK_SECONDS = 1.0
+ANSWER_SECONDS = 15.0
+EVIDENCE_COUNT = 30
+BACKFILL_COUNT = 50
+MOST_PAGES = 5
+
+
+async def look_for_evidence(registry: Registry) -> set[int]:
+    """Ask the histories of chats that have sends of unknown outcome; the bots whose Outbox may go
+    on by what was found."""
+    senders = dict(registry.senders)
+    settled: set[int] = set()
+    for bot_id in await database.run(evidence.seekers, list(senders)):
+        connection = senders[bot_id]
+        kinds = [kind for kind in ("group", "private") if _action(connection, kind)]
+        by_chat: dict[int, list[Sought]] = defaultdict(list)
+        for sought in await database.run(evidence.seek, bot_id, kinds):
+            by_chat[sought.chat_id].append(sought)
+        for entries in by_chat.values():
+            events = await _page(
+                connection, entries[0].chat_kind, entries[0].chat_external_id, EVIDENCE_COUNT
+            )
+            told = [_told(connection, event) for event in events]
+            if await database.run(evidence.read_history, entries, told):
+                settled.add(bot_id)
+    return settled
+
+
+async def watch_evidence(registry: Registry, wake: Callable[[int], None]) -> None:
+    """Look for evidence once a second, for ever."""
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        try:
+            for bot_id in await look_for_evidence(registry):
+                wake(bot_id)
+        except Exception:
+            logger.exception("evidence could not be looked for; it is tried again")
+
+
+async def fill_gaps(connection: LiveConnection, inlet: Inlet) -> None:
+    """Fetch what was said in the bot's groups while it was not connected, as far as the groups' own
+    sequence shows a gap, and let it in through the same door as everything else."""
+    if not connection.dialect.tells_sequence or not _action(connection, "group"):
+        return
+    for gap in await database.run(backfill.candidates, connection.bot_id):
+        for event in await _missing(connection, gap):
+            item = ingest.received_item(
+                event,
+                bot_id=connection.bot_id,
+                self_id=connection.event_self_id or connection.self_id,
+                clock=connection.clock,
+            )
+            if item is not None:
+                await inlet.put(item)
+
+
+async def _missing(connection: LiveConnection, gap: Gap) -> list[MessageEvent]:
+    """What the history has above the last sequence that is stored and is not stored, oldest first."""
+    found: dict[int, MessageEvent] = {}
+    start: int | str | None = None
+    for _ in range(MOST_PAGES):
+        events = await _page(connection, "group", gap.group_id, BACKFILL_COUNT, start)
+        numbered = [(int(event.sequence), event) for event in events if event.sequence.isdecimal()]
+        new = {
+            number: event
+            for number, event in numbered
+            if number not in found and number not in gap.known and number > gap.after
+        }
+        found.update({number: event for number, event in new.items() if event.segments})
+        oldest = min(numbered, key=lambda pair: pair[0], default=None)
+        if not new or oldest is None or oldest[0] <= gap.after + 1:
+            break
+        start = _start(connection, oldest[1])
+        if start is None:
+            break
+    return [found[number] for number in sorted(found)]
+
+
+def _start(connection: LiveConnection, event: MessageEvent) -> int | str | None:
+    """What a dialect takes as the message from which its history goes back."""
+    if connection.dialect.history_value == "message_id":
+        return event.message_id.wire() if event.message_id else None
+    return int(event.sequence) if event.sequence.isdecimal() else None
+
+
+async def _page(
+    connection: LiveConnection,
+    kind: str,
+    chat_id: PlatformId,
+    count: int,
+    start: int | str | None = None,
+) -> list[MessageEvent]:
+    """One answer of a chat's history; nothing where there is none."""
+    is_by_sequence = connection.dialect.history_parameter == "message_seq"
+    ask = actions.get_group_msg_history if kind == "group" else actions.get_friend_msg_history
+    call = ask(
+        chat_id.wire(),
+        count,
+        message_seq=start if is_by_sequence else None,
+        message_id=None if is_by_sequence else start,
+    )
+    try:
+        response = await connection.calls.call(call, seconds=ANSWER_SECONDS)
+    except (NotWritten, NoAnswer):
+        return []
+    if not response.ok:
+        logger.warning(
+            "bot %s: no history of %s %s: %s",
+            connection.self_id,
+            kind,
+            chat_id.value,
+            response.message,
+        )
+        return []
+    frames = fields.mapping(response.data).get("messages")
+    read = [_event(connection, frame) for frame in frames] if isinstance(frames, list) else []
+    return [event for event in read if event is not None]
+
+
+def _event(connection: LiveConnection, frame: Any) -> MessageEvent | None:
+    """A message of a history as the event that it was: some leave out what events begin with."""
+    common = {"post_type": "message", "self_id": connection.event_self_id or connection.self_id}
+    event = event_parser.parse({**common, **fields.mapping(frame)})
+    return event if isinstance(event, MessageEvent) else None
+
+
+def _action(connection: LiveConnection, kind: str) -> str:
+    dialect = connection.dialect
+    return dialect.group_history_action if kind == "group" else dialect.private_history_action
+
+
+def _told(connection: LiveConnection, event: MessageEvent) -> Told:
+    ahead = timedelta(seconds=connection.clock.platform_now() - timezone.now().timestamp())
+    at = datetime.fromtimestamp(event.time, UTC) - ahead if event.time else timezone.now()
+    return Told(
+        message_id=event.message_id.value if event.message_id else "",
+        is_number=event.message_id.is_number if event.message_id else True,
+        is_own=event.is_own
+        or (event.user_id is not None and event.user_id.value == connection.self_id),
+        text=text_of(event.segments),
+        sent_at=at,
+    )

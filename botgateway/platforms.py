@@ -1,0 +1,86 @@
+"""What the platform of a chat can do, as core asks for it: the dialect of the bot's implementation,
+what that implementation turned out not to have, and the bot's place in the chat."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from botgateway.dialects import Cell, Dialect, Place, recognise
+from core.capabilities import Ability, Platform, register_probe
+from core.models import Bot, Chat
+
+RECALL_SECONDS = 120.0
+"""QQ lets everybody take back words of his own for two minutes, the administrators of a group always."""
+
+ADMINISTRATORS = ("owner", "admin")
+ACTIONS = {"recall": "delete_msg"}
+"""The action without which a capability can't be."""
+
+
+def dialect_of(bot: Bot) -> Dialect:
+    """The dialect of the implementation that the bot was last connected with."""
+    told: Mapping[str, Any] = bot.platform
+    actions = frozenset(str(action) for action in told.get("actions") or ())
+    return recognise(told.get("app_name") or "", told.get("user_agent") or "", actions)
+
+
+def trusts_recalls(bot_id: int) -> bool:
+    """Whether an `ok` of the bot's implementation means that a message was recalled."""
+    bot = Bot.objects.get(pk=bot_id)
+    return not dialect_of(bot).recall_untrusted(bot.platform.get("app_version") or "")
+
+
+def lacks(bot: Bot, action: str) -> bool:
+    """Whether the bot's implementation said that it has no such action."""
+    return action in (bot.platform.get("missing") or ())
+
+
+def keep(bot_id: int, **told: Any) -> None:
+    """Keep what a new connection told of its implementation: `app_name`, `app_version`,
+    `user_agent`, `actions`. What it lacked before is asked anew: people upgrade."""
+    Bot.objects.filter(pk=bot_id).update(platform={**told, "missing": []})
+
+
+def learn_missing(bot_id: int, action: str) -> None:
+    """Keep that the bot's implementation has no such action, until it connects again."""
+    with transaction.atomic():
+        bot = Bot.objects.select_for_update().get(pk=bot_id)
+        missing = sorted({*(bot.platform.get("missing") or ()), action})
+        bot.platform = {**bot.platform, "missing": missing}
+        bot.save(update_fields=["platform"])
+
+
+def place_of(chat: Chat) -> Place:
+    """Which kind of chat a dialect's exceptions tell of."""
+    if chat.kind == Chat.Kind.GROUP:
+        return "group"
+    return "temporary" if chat.address.get("group_id") else "private"
+
+
+@register_probe
+def platform(chat: Chat) -> Platform:
+    """What can be done in a chat; queries nothing but the chat's bot."""
+    dialect, place = dialect_of(chat.bot), place_of(chat)
+    is_administrator = place == "group" and chat.bot_role in ADMINISTRATORS
+    abilities = {}
+    for name in dialect.capabilities:
+        abilities[name] = _ability(dialect.capability(name, place), is_administrator)
+        if name in ACTIONS and lacks(chat.bot, ACTIONS[name]):
+            abilities[name] = Ability(False, f"{dialect.name} says that it has no {ACTIONS[name]}")
+    for name in dialect.tags:
+        abilities[f"tag.{name}"] = _ability(dialect.tag(name, place), is_administrator)
+    return Platform(abilities, None if is_administrator else RECALL_SECONDS)
+
+
+def _ability(cell: Cell, is_administrator: bool) -> Ability:
+    match cell.state:
+        case "yes":
+            return Ability(True, cell.reason)
+        case "no":
+            return Ability(False, cell.reason)
+        case "admin":
+            told = cell.reason or "administrators alone"
+            return Ability(is_administrator, "" if is_administrator else told)
+        case "unknown":
+            return Ability(None, cell.reason)

@@ -1,0 +1,198 @@
+"""Evidence of what became of a send whose outcome is not known: echoes and the chat's history.
+
+A late answer is evidence too; it is settled like any answer (core.sending).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+
+from core import sending
+from core.messages import PlatformId
+from core.models import Chat, InboundItem, OutboxEntry
+
+State = OutboxEntry.State
+OPEN = (State.SENDING, State.UNKNOWN)
+READ_AGAIN_SECONDS = 5
+FIRST_READ_SECONDS = 1
+MOST_READS = 6
+LACKED_TWICE = 2
+KNOWN_BEFORE = 100
+
+
+def take_echo(chat: Chat, *, message_id: PlatformId | None, text: str) -> bool:
+    """Whether something that the bot's account said is a message that the Outbox sent.
+
+    By its id where the answer came before the echo; else by its text while the answer is out. For
+    an entry whose outcome is unknown it is the evidence that it was sent.
+    """
+    entries = OutboxEntry.objects.filter(chat=chat, action=OutboxEntry.Action.SEND)
+    if message_id and entries.filter(platform_message_id=message_id.value).exists():
+        return True
+    said = _comparable(text)
+    for entry in entries.filter(state__in=OPEN).order_by("pk"):
+        if _comparable(text_of(entry.parts)) == said:
+            if entry.state == State.UNKNOWN:
+                sending.mark_sent(entry.pk, message_id)
+            return True
+    return False
+
+
+def text_of(parts: Sequence[Mapping[str, Any]]) -> str:
+    """The text parts of a message, joined."""
+    return "".join(str(part["data"]["text"]) for part in parts if part["type"] == "text")
+
+
+def _comparable(text: str) -> str:
+    """Implementations differ in the white space that they keep."""
+    return "".join(text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A send that a chat's history may tell of; `sent_at` is when its frame was written, by our clock."""
+
+    entry_id: int
+    bot_id: int
+    chat_id: int
+    chat_kind: str
+    chat_external_id: PlatformId
+    text: str
+    sent_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A message of a chat's history; `sent_at` by our clock. Own ones are the bot's account's."""
+
+    message_id: str
+    is_number: bool
+    is_own: bool
+    text: str
+    sent_at: datetime
+
+
+def seekers(bot_ids: Sequence[int]) -> list[int]:
+    """Those of these bots that have a send for which the history may be asked."""
+    entries = OutboxEntry.objects.filter(bot__in=bot_ids, state=State.UNKNOWN)
+    wanted = entries.filter(action=OutboxEntry.Action.SEND, history_asked__lt=MOST_READS)
+    return list(wanted.values_list("bot", flat=True).distinct().order_by("bot"))
+
+
+SEEK = """
+UPDATE core_outboxentry entry
+   SET history_asked = history_asked + 1, history_asked_at = clock_timestamp()
+  FROM core_chat chat
+ WHERE chat.id = entry.chat_id AND entry.bot_id = %(bot)s AND chat.kind = ANY(%(kinds)s)
+   AND entry.state = 'unknown' AND entry.action = 'send' AND entry.history_asked < %(most)s
+   AND entry.settled_at < clock_timestamp() - make_interval(secs => %(first)s)
+   AND (entry.history_asked_at IS NULL OR entry.history_asked_at < clock_timestamp() - make_interval(secs => %(again)s))
+RETURNING entry.id, entry.chat_id, chat.kind, chat.external_id, chat.external_id_is_number,
+          entry.parts::text, entry.sending_at
+"""
+
+
+def seek(bot_id: int, kinds: Sequence[str]) -> list[Sought]:
+    """The bot's sends of unknown outcome for which the history is to be asked now, in chats of these
+    kinds: soon after it became unknown, then every READ_AGAIN_SECONDS, MOST_READS times at most."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            SEEK,
+            {
+                "bot": bot_id,
+                "kinds": list(kinds),
+                "most": MOST_READS,
+                "first": FIRST_READ_SECONDS,
+                "again": READ_AGAIN_SECONDS,
+            },
+        )
+        found = cursor.fetchall()
+    return [
+        Sought(
+            pk, bot_id, chat, kind, PlatformId(external, is_number), text_of(json.loads(parts)), at
+        )
+        for pk, chat, kind, external, is_number, parts, at in sorted(found)
+    ]
+
+
+def read_history(sought: Sequence[Sought], told: Sequence[Told]) -> int:
+    """Settle sends of one chat by what its history told; returns how many were settled.
+
+    Found is an own message with the same text, not sent before ours was written, that is no other
+    known message. Twice lacked by a history that reaches back before the write, a send is failed.
+    """
+    settled = 0
+    for one in sought:
+        taken = _known_ids(one.chat_id)
+        found = next(
+            (said for said in told if _is(said, one) and said.message_id not in taken), None
+        )
+        if found is not None:
+            message_id = PlatformId(found.message_id, found.is_number)
+            settled += sending.mark_sent(one.entry_id, message_id)
+        elif _reaches_back(told, one):
+            settled += _lacked(one.entry_id)
+    return settled
+
+
+def _is(said: Told, sought: Sought) -> bool:
+    # The platform's times are whole seconds.
+    earliest = sought.sent_at - timedelta(seconds=2)
+    same = _comparable(said.text) == _comparable(sought.text)
+    return said.is_own and same and said.sent_at >= earliest
+
+
+def _known_ids(chat_id: int) -> set[str]:
+    entries = OutboxEntry.objects.filter(chat=chat_id).exclude(platform_message_id="")
+    latest = entries.order_by("-pk").values_list("platform_message_id", flat=True)
+    return set(latest[:KNOWN_BEFORE])
+
+
+def _reaches_back(told: Sequence[Told], sought: Sought) -> bool:
+    """Whether a history shows something that was stored before the send was written."""
+    before = InboundItem.objects.filter(chat=sought.chat_id, received_at__lt=sought.sent_at)
+    ids = set(before.order_by("-pk").values_list("platform_message_id", flat=True)[:KNOWN_BEFORE])
+    return any(said.message_id in ids for said in told if said.message_id)
+
+
+def _lacked(entry_id: int) -> bool:
+    entries = OutboxEntry.objects.filter(pk=entry_id, state=State.UNKNOWN)
+    entry = entries.first()
+    if entry is None:
+        return False
+    entry.history_lacked += 1
+    entries.update(history_lacked=entry.history_lacked)
+    if entry.history_lacked < LACKED_TWICE:
+        return False
+    return sending.mark_failed(entry_id, reason="not_delivered")
+
+
+def is_own_word(chat: Chat, message_id: str) -> OutboxEntry | None:
+    """The entry under whose id something of the bot's own stands on the platform now."""
+    entries = OutboxEntry.objects.filter(chat=chat, platform_message_id=message_id)
+    return entries.filter(state=State.SENT, current_of__isnull=False).order_by("-pk").first()
+
+
+def settle_by_hand(entry: OutboxEntry, *, was_sent: bool, message_id: str = "") -> bool:
+    """What an operator says of an entry whose outcome is unknown; False where it is not any more."""
+    if entry.state != State.UNKNOWN:
+        return False
+    if not was_sent:
+        return sending.mark_failed(entry.pk, reason="not_sent_says_operator")
+    if entry.action != OutboxEntry.Action.SEND:
+        return sending.confirm(entry.pk)
+    known = PlatformId(message_id, _is_number(entry, message_id)) if message_id else None
+    return sending.mark_sent(entry.pk, known)
+
+
+def _is_number(entry: OutboxEntry, message_id: str) -> bool:
+    """Ids go out in the type in which the bot's others came in."""
+    others = OutboxEntry.objects.filter(bot=entry.bot_id).exclude(platform_message_id="")
+    is_number = (
+        others.order_by("-pk").values_list("platform_message_id_is_number", flat=True).first()
+    )
+    return message_id.lstrip("-").isdecimal() and is_number is not False

@@ -1,0 +1,366 @@
+"""Sending: the host claims what is due, does it, and settles it here.
+
+Send-state only moves forward; each move is one compare-and-set, so that of two who try the same
+move one wins. What a move means for the entries that stand behind is written in its transaction.
+"""
+
+import json
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import F, Q
+
+from core.database import ClockTimestamp, database_now
+from core.messages import PlatformId
+from core.models import OutboxEntry, SentMessage
+
+logger = logging.getLogger(__name__)
+Action = OutboxEntry.Action
+State = OutboxEntry.State
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """An entry that this connection alone is to do now. `parts` as core.messages has them;
+    `target` is the message that is recalled or edited."""
+
+    entry_id: int
+    action: str
+    chat_kind: str
+    chat_external_id: PlatformId
+    address: dict[str, Any]
+    parts: list[dict[str, Any]]
+    target: PlatformId | None
+
+
+CLAIM = """
+WITH lane AS (
+    SELECT DISTINCT ON (chat_id) id, state
+      FROM core_outboxentry
+     WHERE bot_id = %(bot)s AND action = 'send'
+       AND (state IN ('pending', 'sending')
+            OR state = 'unknown' AND (evidence_until IS NULL OR evidence_until > clock_timestamp()))
+     ORDER BY chat_id, id
+), ready AS (
+    SELECT entry.id
+      FROM lane
+      JOIN core_outboxentry entry ON entry.id = lane.id
+      LEFT JOIN core_outboxentry recall ON recall.id = entry.waits_for_id
+     WHERE lane.state = 'pending' AND (recall.id IS NULL OR recall.state = 'sent')
+    UNION ALL
+    SELECT entry.id
+      FROM core_outboxentry entry
+      JOIN core_outboxentry target ON target.id = entry.target_id AND target.state = 'sent'
+     WHERE entry.bot_id = %(bot)s AND entry.state = 'pending' AND entry.action IN ('recall', 'edit')
+       AND NOT EXISTS (SELECT 1 FROM core_outboxentry earlier
+                        WHERE earlier.message_id = entry.message_id AND earlier.id < entry.id
+                          AND earlier.action IN ('recall', 'edit')
+                          AND earlier.state IN ('pending', 'sending'))
+), head AS (
+    SELECT entry.id
+      FROM core_outboxentry entry
+      JOIN ready ON ready.id = entry.id
+      JOIN core_chat chat ON chat.id = entry.chat_id AND chat.enabled
+      JOIN core_bot bot ON bot.id = entry.bot_id AND bot.enabled
+                       AND bot.connection_number = %(connection)s
+     WHERE entry.state = 'pending' AND entry.held = ''
+       AND entry.due_at <= clock_timestamp() AND entry.expires_at > clock_timestamp()
+       AND (entry.draft_until IS NULL OR entry.draft_until <= clock_timestamp())
+       AND NOT EXISTS (SELECT 1 FROM core_capabilitysetting setting
+                        WHERE setting.chat_id = entry.chat_id AND setting.target = 'cap'
+                          AND setting.name = entry.action AND NOT setting.allowed)
+     ORDER BY entry.id LIMIT %(limit)s
+       FOR UPDATE OF entry SKIP LOCKED
+), claimed AS (
+    UPDATE core_outboxentry entry
+       SET state = 'sending', sending_at = clock_timestamp(), connection_number = %(connection)s
+      FROM head WHERE entry.id = head.id AND entry.state = 'pending'
+    RETURNING entry.id, entry.chat_id, entry.action, entry.parts, entry.target_id
+)
+SELECT claimed.id, claimed.action, chat.kind, chat.external_id, chat.external_id_is_number,
+       chat.address::text, claimed.parts::text,
+       target.platform_message_id, target.platform_message_id_is_number
+  FROM claimed
+  JOIN core_chat chat ON chat.id = claimed.chat_id
+  LEFT JOIN core_outboxentry target ON target.id = claimed.target_id
+ ORDER BY claimed.id
+"""
+
+
+def claim(bot_id: int, connection_number: int, *, limit: int = 50) -> list[Claimed]:
+    """Move what is due of the bot's chats from pending to sending, for this connection.
+
+    One open send a chat: a chat whose earlier send is under way, or is unknown while evidence may
+    come, has no head. A recall or an edit waits only for its own message. Only the bot's live
+    connection gets anything.
+    """
+    # One statement claims and reads: what was claimed unread would be `sending` with no sender.
+    with connection.cursor() as cursor:
+        cursor.execute(CLAIM, {"bot": bot_id, "connection": connection_number, "limit": limit})
+        return [
+            Claimed(
+                entry_id,
+                action,
+                kind,
+                PlatformId(external_id, is_number),
+                json.loads(address),
+                json.loads(parts),
+                PlatformId(target, target_is_number) if target else None,
+            )
+            for entry_id, action, kind, external_id, is_number, address, parts, target,
+            target_is_number in cursor.fetchall()
+        ]  # fmt: skip
+
+
+def next_look(bot_ids: list[int]) -> dict[int, float]:
+    """For each of these bots with something pending: seconds until it may be due (0: look now)."""
+    if not bot_ids:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT bot_id, GREATEST(0, EXTRACT(EPOCH FROM
+                   min(GREATEST(due_at, coalesce(draft_until, due_at))) - clock_timestamp()))
+              FROM core_outboxentry
+             WHERE state = 'pending' AND held = '' AND bot_id = ANY(%s)
+             GROUP BY bot_id
+            """,
+            [bot_ids],
+        )
+        return {bot_id: float(seconds) for bot_id, seconds in cursor.fetchall()}
+
+
+def action_of(entry_id: int, bot_id: int) -> str | None:
+    """What an entry of this bot does; None where there is no such entry in its Outbox."""
+    entries = OutboxEntry.objects.filter(pk=entry_id, bot=bot_id)
+    return entries.values_list("action", flat=True).first()
+
+
+def is_open(entry_id: int) -> bool:
+    """Whether nobody knows yet what became of an entry that was claimed."""
+    open_states = (State.SENDING, State.UNKNOWN)
+    return OutboxEntry.objects.filter(pk=entry_id, state__in=open_states).exists()
+
+
+def hand_back(entry_id: int, connection_number: int) -> bool:
+    """sending → pending, by the owner that never handed the frame to the server."""
+    return bool(
+        OutboxEntry.objects.filter(
+            pk=entry_id, state=State.SENDING, connection_number=connection_number
+        ).update(state=State.PENDING, sending_at=None, connection_number=None)
+    )
+
+
+def mark_sent(entry_id: int, message_id: PlatformId | None, *, note: str = "") -> bool:
+    """sending | unknown → sent, with the platform's id (None where it told none). `note` says what
+    was changed to get it through."""
+    settled = _settle(
+        Q(pk=entry_id, action=Action.SEND, state__in=(State.SENDING, State.UNKNOWN)),
+        state=State.SENT,
+        error=note,
+        platform_message_id=message_id.value if message_id else "",
+        platform_message_id_is_number=message_id.is_number if message_id else True,
+    )
+    if settled and message_id is None:
+        # What has no id on the platform can't be taken back there.
+        with transaction.atomic():
+            follow_up(target_id=entry_id)
+    return settled
+
+
+def confirm(entry_id: int) -> bool:
+    """sending | unknown → sent, of a recall or an edit: the platform did it.
+
+    With a recall the message is gone, and its next version, where one waits, is the current one.
+    Where the message was gone already (an admin took it back) its next version is discarded.
+    """
+    with transaction.atomic():
+        entry = (
+            OutboxEntry.objects.select_for_update(of=("self",))
+            .select_related("target")
+            .filter(pk=entry_id, state__in=(State.SENDING, State.UNKNOWN))
+            .first()
+        )
+        if entry is None or entry.target is None:
+            return False
+        target = entry.target
+        entry.state, entry.reason, entry.settled_at = State.SENT, "", database_now()
+        if entry.action == Action.EDIT:
+            entry.platform_message_id = target.platform_message_id
+            entry.platform_message_id_is_number = target.platform_message_id_is_number
+            _make_current(entry)
+        entry.save()
+        if entry.action == Action.RECALL:
+            _recalled(entry, target)
+    return True
+
+
+def _recalled(recall: OutboxEntry, target: OutboxEntry) -> None:
+    taken_back = OutboxEntry.objects.filter(pk=target.pk, state=State.SENT).update(
+        state=State.RECALLED,
+        reason="",
+        recalled_at=recall.settled_at,
+        told_state=State.RECALLED,  # the model asked for it
+    )
+    waiting = recall.waiting.filter(state=State.PENDING).first()
+    if waiting is None:
+        return
+    if taken_back:
+        _make_current(waiting)
+    else:
+        _discard(Q(pk=waiting.pk), "message_recalled")
+
+
+def _make_current(entry: OutboxEntry) -> None:
+    SentMessage.objects.filter(entries=entry).update(entry=entry)
+
+
+def mark_failed(entry_id: int, *, reason: str, error: str = "") -> bool:
+    """sending | unknown → failed: the platform surely did not do it."""
+    which = Q(pk=entry_id, state__in=(State.SENDING, State.UNKNOWN))
+    with transaction.atomic():
+        settled = _settle(which, state=State.FAILED, reason=reason, error=error)
+        if settled:
+            follow_up(target_id=entry_id)
+    return settled
+
+
+def mark_unknown(entry_id: int, *, reason: str, error: str = "", evidence: bool = True) -> bool:
+    """sending → unknown: it may have been done, so it is never done again by itself.
+
+    The chat's later messages wait ARISE_SETTLE_SECONDS for evidence; where the connection is lost
+    they count from the next one. `evidence` is False where the implementation can give none.
+    """
+    now = database_now()
+    seconds = settings.ARISE_SETTLE_SECONDS if evidence else 0
+    until = None if reason == CONNECTION_LOST else now + timedelta(seconds=seconds)
+    with transaction.atomic():
+        settled = _settle(
+            Q(pk=entry_id, state=State.SENDING),
+            state=State.UNKNOWN,
+            reason=reason,
+            error=error,
+            evidence_until=until,
+        )
+        if settled:
+            follow_up(target_id=entry_id)
+    return settled
+
+
+CONNECTION_LOST = "connection_lost"
+
+
+def _settle(which: Q, **values: Any) -> bool:
+    values.setdefault("reason", "")
+    return bool(OutboxEntry.objects.filter(which).update(settled_at=ClockTimestamp(), **values))
+
+
+def _discard(which: Q, reason: str, **values: Any) -> int:
+    return OutboxEntry.objects.filter(which, state=State.PENDING).update(
+        state=State.DISCARDED, reason=reason, settled_at=ClockTimestamp(), **values
+    )
+
+
+def follow_up(*, target_id: int | None = None) -> None:
+    """Make void what stands behind an entry that ended otherwise than hoped: all of it, or what
+    stands behind this one. Runs in the transaction of the move that it follows."""
+    behind = Q(target=target_id) if target_id else Q(target__isnull=False)
+    after = Q(waits_for=target_id) | Q(waits_for__target=target_id) if target_id else Q()
+    followers = OutboxEntry.objects.filter(behind, state=State.PENDING)
+    gone = Q(target__state__in=(State.FAILED, State.DISCARDED, State.RECALLED))
+    never_known = Q(target__state=State.UNKNOWN, target__evidence_until__lte=ClockTimestamp())
+    without_id = Q(target__state=State.SENT, target__platform_message_id="")
+    for which, reason in (
+        (gone, "message_gone"),
+        (never_known, "outcome_unknown"),
+        (without_id, "no_message_id"),
+    ):
+        ids = list(followers.filter(which).values_list("pk", flat=True))
+        if ids:
+            _discard(Q(pk__in=ids), reason)
+    ended = (State.FAILED, State.UNKNOWN, State.DISCARDED)
+    resends = OutboxEntry.objects.filter(after, state=State.PENDING, waits_for__state__in=ended)
+    for pk, state in resends.values_list("pk", "waits_for__state"):
+        # The recall's own outcome tells the model: the message stands as it was.
+        _discard(Q(pk=pk), f"recall_{state}", told_state=State.DISCARDED)
+
+
+def recalled_on_platform(entry: OutboxEntry, *, by_bot: bool) -> bool:
+    """sent → recalled, by the platform's own news. A recall of ours that waits for its answer is
+    confirmed by news of the bot's own doing; whatever else stands behind is void."""
+    with transaction.atomic():
+        ours = entry.followers.filter(
+            action=Action.RECALL, state__in=(State.SENDING, State.UNKNOWN)
+        ).first()
+        if by_bot and ours is not None and confirm(ours.pk):
+            return True
+        moved = OutboxEntry.objects.filter(pk=entry.pk, state=State.SENT).update(
+            state=State.RECALLED,
+            reason="recalled_by_hand" if by_bot else "recalled_by_admin",
+            recalled_at=ClockTimestamp(),
+        )
+        follow_up(target_id=entry.pk)
+    return bool(moved)
+
+
+def connected(bot_id: int, connection_number: int, *, evidence: bool = True) -> int:
+    """A new connection of the bot: what an earlier one was sending is unknown, since nobody will
+    tell how it ended; the wait for evidence begins now. Returns how many became unknown."""
+    now = database_now()
+    seconds = settings.ARISE_SETTLE_SECONDS if evidence else 0
+    until = now + timedelta(seconds=seconds)
+    entries = OutboxEntry.objects.filter(bot_id=bot_id)
+    with transaction.atomic():
+        orphans = list(
+            entries.filter(
+                state=State.SENDING, connection_number__lt=connection_number
+            ).values_list("pk", flat=True)
+        )
+        lost = entries.filter(pk__in=orphans, state=State.SENDING).update(
+            state=State.UNKNOWN, reason=CONNECTION_LOST, settled_at=now, error=""
+        )
+        still_open = Q(evidence_until__isnull=True) | Q(evidence_until__gt=now)
+        entries.filter(still_open, state=State.UNKNOWN).update(evidence_until=until)
+        for pk in orphans:
+            follow_up(target_id=pk)
+    return lost
+
+
+def sweep() -> None:
+    """Discard what may not be sent any more, and settle what nobody is waiting for any more."""
+    now = database_now()
+    expired = _discard(Q(expires_at__lte=now), "expired")
+    closed = _discard(Q(chat__enabled=False), "chat_disabled")
+    closed += _discard(Q(bot__enabled=False), "bot_disabled")
+    closed += _discard(_switched_off(), "capability_off")
+    settle = timedelta(seconds=settings.ARISE_SETTLE_SECONDS)
+    lost = OutboxEntry.objects.filter(
+        state=State.SENDING,
+        sending_at__lt=now - timedelta(seconds=2 * settings.ARISE_SEND_TIMEOUT_SECONDS + 30),
+    ).update(state=State.UNKNOWN, reason="sender_lost", settled_at=now, evidence_until=now + settle)
+    # Found lost only after a newer connection was up: its wait has begun without it.
+    OutboxEntry.objects.filter(
+        state=State.UNKNOWN,
+        evidence_until__isnull=True,
+        bot__connection_number__gt=F("connection_number"),
+    ).update(evidence_until=now + settle)
+    behind = OutboxEntry.objects.exclude(target=None, waits_for=None)
+    if behind.filter(state=State.PENDING).exists():
+        with transaction.atomic():
+            follow_up()
+    if expired or closed or lost:
+        logger.warning("Outbox: %d expired, %d switched off, %d lost", expired, closed, lost)
+
+
+def _switched_off() -> Q:
+    """Recalls and edits of chats whose operator switched that off."""
+    return Q(
+        action__in=(Action.RECALL, Action.EDIT),
+        chat__capability_settings__target="cap",
+        chat__capability_settings__name=F("action"),
+        chat__capability_settings__allowed=False,
+    )
