@@ -43,3 +43,11 @@ def about(frame: Frame) -> About:
         "actor_id": operator or user_id,
         "peer_id": None if group_id else user_id,
     }
+
+
+def done_to(frame: Frame) -> About:
+    """As `about`, of what somebody does to another: where no operator is told, nobody knows who did.
+
+    Operators are 0 in some of NapCat's and most of Lagrange's notices (NapCat issues 655, 670).
+    """
+    return {**about(frame), "actor_id": fields.identifier(frame.get("operator_id"))}

@@ -53,7 +53,8 @@ class MessageEvent(Event):
 class NoticeEvent(Event):
     """Something that happened in a group (`group_id`) or, without one, in a private chat.
 
-    `user_id` is whom it is about; `actor_id` who did it; in private `peer_id` is the other person.
+    `user_id` is whom it is about; `actor_id` who did it, None where that was not told; in private
+    `peer_id` is the other person.
     """
 
     group_id: WireId | None = None
@@ -115,6 +116,13 @@ class BanEvent(NoticeEvent):
 
     lifted: bool = False
     duration_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupAdminEvent(NoticeEvent):
+    """`user_id` is an administrator of the group from now on, or no longer (`removed`)."""
+
+    removed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

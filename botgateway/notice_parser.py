@@ -81,6 +81,14 @@ def _ban(frame: Frame) -> events.BanEvent:
     )
 
 
+def _group_admin(frame: Frame) -> events.GroupAdminEvent | None:
+    """None where neither set nor unset is told: a right must not be read into it."""
+    sub_type = frame.get("sub_type")
+    if sub_type not in ("set", "unset"):
+        return None
+    return events.GroupAdminEvent(**event_fields.done_to(frame), removed=sub_type == "unset")
+
+
 def _upload(frame: Frame) -> events.UploadEvent:
     file = fields.mapping(frame.get("file"))
     return events.UploadEvent(
@@ -124,7 +132,7 @@ def _account(frame: Frame) -> events.AccountEvent:
     )
 
 
-_NOTICES: dict[str, Callable[[Frame], events.Event]] = {
+_NOTICES: dict[str, Callable[[Frame], events.Event | None]] = {
     "notify.poke": _poke,
     "notify.profile_like": _profile_like,
     "group_msg_emoji_like": _reaction,
@@ -135,6 +143,7 @@ _NOTICES: dict[str, Callable[[Frame], events.Event]] = {
     "group_decrease": _leave,
     "group_dismiss": _leave,
     "group_ban": _ban,
+    "group_admin": _group_admin,
     "group_upload": _upload,
     "offline_file": _upload,
     "group_card": _card,

@@ -79,6 +79,10 @@ _OBSERVERS: dict[type[events.Event], Callable[[Any], dict[str, Any]]] = {
         "duration": event.duration_seconds,
         "lifted": event.lifted,
     },
+    events.GroupAdminEvent: lambda event: {
+        "kind": "notice.group_admin",
+        "removed": event.removed,
+    },
     events.UploadEvent: lambda event: {
         "kind": "notice.upload",
         "file": event.file_id,

@@ -149,6 +149,12 @@ NAPCAT: dict[str, dict[str, Any]] = {
     "resp_group_member_info": {**_DONE, "member": ("member", "Alice")},
     "notice_friend_add": _notice("friend_add", user="10008"),
     "notice_group_card": _notice("card", chat="group:20001", user="10002", card="新名片"),
+    "notice_group_admin_set": _notice(
+        "group_admin", chat="group:20001", user="10002", actor=None, removed=False
+    ),
+    "notice_group_admin_set_bot": _notice(
+        "group_admin", chat="group:20001", user="10001", removed=False, by_bot=False
+    ),
 }
 
 LLONEBOT: dict[str, dict[str, Any]] = {
@@ -181,6 +187,9 @@ LLONEBOT: dict[str, dict[str, Any]] = {
     "notice_profile_like": _notice("profile_like", actor="10002", times=1),
     "notice_group_recall_self": _notice(
         "recall", chat="group:20001", user="10001", actor="10003", message="-1503928374"
+    ),
+    "notice_group_admin_unset": _notice(
+        "group_admin", chat="group:20001", user="10001", removed=True
     ),
 }
 
@@ -223,6 +232,9 @@ LAGRANGE: dict[str, dict[str, Any]] = {
     "resp_get_forward": {**_DONE, "nodes": 2},
     "notice_group_ban_whole": _notice("ban", chat="group:20001", user=None),
     "group_file_message": _group(text="", files=["a.txt"]),
+    "notice_group_admin_set": _notice(
+        "group_admin", chat="group:20001", user="10003", removed=False
+    ),
 }
 
 GOCQHTTP: dict[str, dict[str, Any]] = {
@@ -258,11 +270,18 @@ GOCQHTTP: dict[str, dict[str, Any]] = {
     "resp_api_not_found": {**_REFUSED, "outcome": "failed"},
     "resp_version": {**_DONE, "app_name": "go-cqhttp"},
     "resp_supported_actions_fork": _DONE,
+    "notice_group_admin_unset": _notice(
+        "group_admin", chat="group:20001", user="10002", removed=True
+    ),
 }
 
 OTHERS: dict[str, dict[str, Any]] = {
     "onebots__group_id_null_nan": {"kind": "message.group", "item": None},
     "onebots__resp_not_implemented": {**_REFUSED, "outcome": "failed"},
+    "onebots__notice_group_admin_without_sub_type": {
+        "kind": "other",
+        "other": "notice.group_admin",
+    },
     "onebotslegacy__meta_lifecycle_string_self": {"kind": "meta.lifecycle.enable", "self": "10001"},
     "onebotslegacy__resp_error_1500": {**_REFUSED, "message": "群员不存在"},
     "snowluma__group_market_face_image": _group(stickers=[_MARKET]),

@@ -33,7 +33,7 @@ _TYPES = {
     "post_type": ["message", "message_sent", "notice", "meta_event", "request", "x"],
     "message_type": ["group", "private", "guild"],
     "notice_type": ["notify", "reaction", "group_msg_emoji_like", "group_ban", "essence",
-                    "group_upload", "group_recall", "group_decrease", "bot_offline"],
+                    "group_admin", "group_upload", "group_recall", "group_decrease", "bot_offline"],
     "meta_event_type": ["heartbeat", "lifecycle"],
 }  # fmt: skip
 _FRAMES = st.fixed_dictionaries(
