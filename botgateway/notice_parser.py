@@ -65,8 +65,9 @@ def _join(frame: Frame) -> events.MemberEvent:
 
 
 def _leave(frame: Frame) -> events.MemberEvent:
-    about = event_fields.about(frame)
     sub_type = fields.string(frame.get("sub_type"), 32)
+    was_put_out = sub_type in ("kick", "kick_me")
+    about = event_fields.done_to(frame) if was_put_out else event_fields.about(frame)
     ended = sub_type in ("disband", "kick_me") or frame.get("notice_type") == "group_dismiss"
     gone = ended or events.Event(**event_fields.base(frame)).is_self(about["user_id"])
     return events.MemberEvent(**about, joined=False, sub_type=sub_type, is_chat_gone=gone)
@@ -75,7 +76,7 @@ def _leave(frame: Frame) -> events.MemberEvent:
 def _ban(frame: Frame) -> events.BanEvent:
     duration = fields.integer(frame.get("duration"))
     return events.BanEvent(
-        **event_fields.about(frame),
+        **event_fields.done_to(frame),
         lifted=frame.get("sub_type") == "lift_ban",
         duration_seconds=duration if duration is not None and duration > 0 else None,
     )

@@ -152,6 +152,15 @@ NAPCAT: dict[str, dict[str, Any]] = {
     "notice_group_admin_set": _notice(
         "group_admin", chat="group:20001", user="10002", actor=None, removed=False
     ),
+    "notice_group_ban_operator_zero": _notice(
+        "ban", chat="group:20001", user="10001", actor=None, by_bot=False, duration=60
+    ),
+    "notice_group_decrease_kick_operator_zero": _notice(
+        "member_leave", chat="group:20001", user="10009", actor=None, gone=False
+    ),
+    "notice_group_increase_operator_zero": _notice(
+        "member_join", chat="group:20001", user="10009", gone=False
+    ),
     "notice_group_admin_set_bot": _notice(
         "group_admin", chat="group:20001", user="10001", removed=False, by_bot=False
     ),
@@ -235,6 +244,12 @@ LAGRANGE: dict[str, dict[str, Any]] = {
     "notice_group_admin_set": _notice(
         "group_admin", chat="group:20001", user="10003", removed=False
     ),
+    "notice_group_decrease_kick_me": _notice(
+        "member_leave", chat="group:20002", user="10001", actor=None, by_bot=False, gone=True
+    ),
+    "notice_group_increase_invite": _notice(
+        "member_join", chat="group:20001", user="10009", actor="10003"
+    ),
 }
 
 GOCQHTTP: dict[str, dict[str, Any]] = {
@@ -272,6 +287,9 @@ GOCQHTTP: dict[str, dict[str, Any]] = {
     "resp_supported_actions_fork": _DONE,
     "notice_group_admin_unset": _notice(
         "group_admin", chat="group:20001", user="10002", removed=True
+    ),
+    "notice_group_decrease_leave": _notice(
+        "member_leave", chat="group:20001", user="10009", actor="10009", gone=False
     ),
 }
 
