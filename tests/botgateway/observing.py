@@ -92,10 +92,15 @@ _OBSERVERS: dict[type[events.Event], Callable[[Any], dict[str, Any]]] = {
     events.EssenceEvent: lambda event: {
         "kind": "notice.essence",
         "message": _value(event.message_id),
+        "removed": event.removed,
     },
     events.ProfileLikeEvent: lambda event: {"kind": "notice.profile_like", "times": event.times},
     events.FriendAddEvent: lambda event: {"kind": "notice.friend_add"},
-    events.AccountEvent: lambda event: {"kind": "notice.account", "online": event.online},
+    events.AccountEvent: lambda event: {
+        "kind": "notice.account",
+        "online": event.online,
+        "reason": event.reason,
+    },
     events.HeartbeatEvent: lambda event: {
         "kind": "meta.heartbeat",
         "online": event.online,
@@ -136,6 +141,7 @@ def _item(item: ReceivedItem) -> dict[str, Any]:
         "faces": [face["id"] for face in data["face"]],
         "images": len(data["image"]),
         "files": [file["name"] for file in data["file"]],
+        "file_ids": [file.get("id") for file in data["file"]],
         "forwards": [forward["id"] for forward in data["forward"]],
         "others": [(other["type"], dict(other["data"])) for other in data["other"]],
         "urls": [one["url"] for one in media if "url" in one],
@@ -160,6 +166,7 @@ def _response(response: actions.Response) -> dict[str, Any]:
         "outcome": outcome.state,
         "sent_id": _value(outcome.message_id),
         "app_name": data.get("app_name"),
+        "status": data.get("status"),
         "nodes": len(nodes) if isinstance(nodes, list) else 0,
         "member": (data.get("role"), data.get("nickname")),
     }
