@@ -223,7 +223,8 @@ class Response:
     """An answer to a call.
 
     `echo` is None where the frame had none of ours (ours are strings). `message` is what the
-    implementation says of a failure, "" of a success.
+    implementation says of a failure, "" of a success; `is_bare`: it said nothing but codes, as
+    Lagrange does.
     """
 
     echo: str | None
@@ -231,6 +232,7 @@ class Response:
     retcode: int | None
     data: Any = None
     message: str = ""
+    is_bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,33 +253,45 @@ def read_response(frame: Mapping[str, Any]) -> Response:
     echo, status = frame.get("echo"), frame.get("status")
     retcode = fields.integer(frame.get("retcode"))
     ok = (retcode == 0 and status in ("ok", "async")) or (retcode == 1 and status == "async")
+    said = "" if ok else _failure_text(frame)
+    told = "" if ok or said else fields.string(status, 2000)
     return Response(
         echo=echo if isinstance(echo, str) and echo else None,
         ok=ok,
         retcode=retcode,
         data=frame.get("data"),
-        message="" if ok else _failure_text(frame),
+        message=said or told,
+        is_bare=told == "failed",
     )
 
 
 def _failure_text(frame: Mapping[str, Any]) -> str:
     error = frame.get("error")
     said = [frame.get(key) for key in ("message", "wording", "msg")]
-    said += [fields.mapping(error).get("message"), error, frame.get("status")]
+    said += [fields.mapping(error).get("message"), error]
     return next((text[:2000] for text in said if isinstance(text, str) and text), "")
 
 
+_NOT_CALLED_RETCODES = {400, 401, 403, 404, 1400, 1401, 1403, 1404}
+"""The call itself was refused: bad parameters, no right to call, no such action."""
+
 _CATCH_ALL_RETCODES = {None, -1, 0, 1, 100, 200, 1200, 1500}
 """Codes under which an implementation reports whatever was thrown, time-outs after the message left
-included: NapCat and LLOneBot 1200 (200 before), go-cqhttp 100, Lagrange 200, onebots -1 and 1500."""
+included: NapCat and LLOneBot 1200 (200 before), go-cqhttp and SnowLuma 100, Lagrange 200, onebots
+-1 and 1500."""
 
-_TIMEOUT = re.compile(r"time[ -]?d?[ -]?out|超时", re.IGNORECASE)
+_DOUBTS = re.compile(
+    r"time[ -]?d?[ -]?out|超时"
+    r"|消息[^群友员]{0,24}不存在|(?:message|msg)\b.{0,24}(?:not found|does not exist)",
+    re.IGNORECASE,
+)
+"""Words of what may come after the message left: waiting for it ended, or it could not be found."""
 
 _REFUSALS = re.compile(
     r"禁言|muted|shut ?up|\"result\": ?(?:110|120)\b"  # muted 120, put out of the group 110 (mirai 168)
     r"|(?:添加|加).{0,6}好友|(?:不是|非|没有).{0,6}好友|not (?:a |your )?friend"
     r"|不在.{0,4}群|移出.{0,4}群|退出.{0,4}群|not in (?:the |this )?group|不存在|does not exist"
-    r"|未知的消息类型|消息体无法解析|Get Uid Error|不支持"
+    r"|未知的消息类型|消息体无法解析|消息为空|Get Uid Error|不支持"
     r"|参数|required property|not implemented|unknown action|invalid param",
     re.IGNORECASE,
 )
@@ -288,15 +302,18 @@ def send_outcome(response: Response) -> SendOutcome:
     """What became of a send: `unknown` unless the answer proves that it left, or that it did not.
 
     NapCat's time-outs "always actually went out" (NapCat issues 932, 1772), go-cqhttp's retcode 100
-    may have been delivered (go-cqhttp issue 382), and so may whatever text nobody listed.
+    may have been delivered (go-cqhttp issue 382), and so may whatever text nobody listed. A code
+    alone is what QQ's server answered Lagrange: 120 for a muted bot, 9000 and above otherwise.
     """
     if response.ok:
         message_id = fields.mapping(response.data).get("message_id")
         return SendOutcome("sent", fields.message_identifier(message_id))
     reason = response.message or f"retcode {response.retcode}"
-    if response.retcode not in _CATCH_ALL_RETCODES:
+    if response.retcode in _NOT_CALLED_RETCODES:
         return SendOutcome("failed", reason=reason)
-    refused = _REFUSALS.search(reason) and not _TIMEOUT.search(reason)
+    if response.is_bare and response.retcode not in _CATCH_ALL_RETCODES:
+        return SendOutcome("failed", reason=reason)
+    refused = _REFUSALS.search(reason) and not _DOUBTS.search(reason)
     return SendOutcome("failed" if refused else "unknown", reason=reason)
 
 

@@ -390,6 +390,7 @@ LAGRANGE: dict[str, dict[str, Any]] = {
     "resp_thrown": {**_REFUSED, "outcome": "unknown"},
     "resp_upload_status_text": {
         **_REFUSED,
+        "outcome": "unknown",
         "message": "upload group file failed: file name repeated",
     },
     "resp_poke_failed": {**_REFUSED, "outcome": "unknown"},

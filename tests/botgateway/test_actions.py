@@ -196,6 +196,77 @@ _EVENT = "NTEvent serviceAndMethod:NodeIKernelMsgService/sendMsg EventRet:\n"
         ({"retcode": 404}, "failed"),
         ({"retcode": 9000}, "failed"),
         ({"retcode": 120}, "failed"),
+        # NapCat
+        ({"retcode": 1200, "message": f"Timeout: {_EVENT}{{}}"}, "unknown"),
+        ({"retcode": 1200, "message": f'Timeout: {_EVENT}{{"result": 1}}'}, "unknown"),
+        (
+            {
+                "retcode": 1200,
+                "message": f'EventChecker Failed: {_EVENT}{{"result": -1, '
+                '"errMsg": "rich media transfer failed"}}',
+            },
+            "unknown",
+        ),
+        (
+            {
+                "retcode": 200,
+                "message": f'EventChecker Failed: {_EVENT}{{"result": 110, '
+                '"errMsg": "发送失败，你已被移出该群，请重新加群。"}}',
+            },
+            "failed",
+        ),
+        ({"retcode": 1200, "message": f'EventChecker Failed: {_EVENT}{{"result":120}}'}, "failed"),
+        ({"retcode": 1200, "message": "未知的消息类型：poke"}, "failed"),
+        ({"retcode": 1200, "message": "Get Uid Error"}, "failed"),
+        ({"retcode": 1200, "message": "消息1234567890不存在"}, "unknown"),
+        ({"retcode": 1400, "message": "data must have required property 'group_id'"}, "failed"),
+        ({"retcode": 1404, "message": "不支持的Api send_group_msg"}, "failed"),
+        # LLOneBot
+        ({"retcode": 1200, "message": "发送消息失败 (sequence=0)"}, "unknown"),
+        ({"retcode": 1200, "message": "消息0不存在", "wording": "消息0不存在"}, "unknown"),
+        ({"retcode": 1200, "message": "群20001不存在"}, "failed"),
+        ({"retcode": 1404, "message": "send_group_msg API 不存在"}, "failed"),
+        # Lagrange says nothing; what is thrown comes as 200, the server's own codes as they are.
+        ({"retcode": 200}, "unknown"),
+        ({"retcode": -1}, "unknown"),
+        ({"retcode": 1}, "unknown"),
+        ({"retcode": 110}, "failed"),
+        ({"retcode": 9057}, "failed"),
+        ({"retcode": 0, "status": "user not found in the buffer"}, "unknown"),
+        ({"retcode": -137, "status": "upload failed, whatever became of it"}, "unknown"),
+        # go-cqhttp and its fork
+        (
+            {"retcode": 100, "msg": "SEND_MSG_API_ERROR", "wording": "blocked by server code: 100"},
+            "unknown",
+        ),
+        ({"retcode": 100}, "unknown"),
+        ({"retcode": 100, "msg": "MESSAGE_NOT_FOUND", "message": "消息不存在"}, "unknown"),
+        ({"retcode": 100, "msg": "GROUP_NOT_FOUND", "message": "群聊不存在"}, "failed"),
+        ({"retcode": 100, "msg": "EMPTY_MSG_ERROR", "message": "消息为空"}, "failed"),
+        ({"retcode": 404, "msg": "API_NOT_FOUND", "wording": "API不存在"}, "failed"),
+        # onebots
+        ({"retcode": -1, "msg": "Unknown action: send_group_msg"}, "failed"),
+        ({"retcode": -1, "msg": "connect ETIMEDOUT 203.0.113.5:443"}, "unknown"),
+        ({"retcode": 1500, "status": "error", "error": "internal"}, "unknown"),
+        (
+            {"retcode": 1500, "status": "error", "error": {"message": "group 1 timed out"}},
+            "unknown",
+        ),
+        ({"retcode": 1500, "status": "error", "error": "群员不存在"}, "failed"),
+        ({"retcode": 1404, "error": {"code": 1404, "message": "不支持的API"}}, "failed"),
+        ({"retcode": 1400, "error": {"code": 1400, "message": "bad call"}}, "failed"),
+        # SnowLuma
+        ({"retcode": 100, "wording": "send failed"}, "unknown"),
+        ({"retcode": 100, "wording": "message not found"}, "unknown"),
+        ({"retcode": 1200, "wording": "internal error"}, "unknown"),
+        ({"retcode": 1404, "wording": "unknown action: send_group_msg"}, "failed"),
+        # whoever else
+        ({"retcode": 1300, "message": "something new"}, "unknown"),
+        ({"retcode": 34, "message": "Timeout"}, "unknown"),
+        ({"retcode": 34, "message": "the bot is muted"}, "failed"),
+        ({"retcode": "soon"}, "unknown"),
+        ({"retcode": 34, "status": "error"}, "unknown"),
+        ({"retcode": 34, "status": None}, "unknown"),
     ],
 )
 def test_a_failed_send_is_failed_only_where_that_is_certain(
