@@ -73,11 +73,17 @@ def _leave(frame: Frame) -> events.MemberEvent:
     return events.MemberEvent(**about, joined=False, sub_type=sub_type, is_chat_gone=gone)
 
 
-def _ban(frame: Frame) -> events.BanEvent:
+def _ban(frame: Frame) -> events.BanEvent | None:
+    """onebots leaves out the sub_type: the duration tells then, and without one nothing is told."""
     duration = fields.integer(frame.get("duration"))
+    sub_type = fields.string(frame.get("sub_type"))
+    if not sub_type:
+        if duration is None:
+            return None
+        sub_type = "ban" if duration else "lift_ban"
     return events.BanEvent(
         **event_fields.done_to(frame),
-        lifted=frame.get("sub_type") == "lift_ban",
+        lifted=sub_type == "lift_ban",
         duration_seconds=duration if duration is not None and duration > 0 else None,
     )
 

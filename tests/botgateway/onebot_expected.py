@@ -506,6 +506,13 @@ OTHERS: dict[str, dict[str, Any]] = {
     ),
     "onebots__channel_without_group": {"kind": "message.group", "item": None},
     "onebots__group_self_as_message": _own("group", "group:70213365904", sender="83920174652"),
+    "onebots__notice_group_ban_without_sub_type": _notice(
+        "ban", chat="group:70213365904", user="61820047713", duration=600, lifted=False
+    ),
+    "onebots__notice_group_ban_lift_without_sub_type": _notice(
+        "ban", chat="group:70213365904", user="61820047713", duration=None, lifted=True
+    ),
+    "onebots__notice_group_ban_untold": {"kind": "other", "other": "notice.group_ban"},
     "onebots__notice_poke_without_sub_type": {"kind": "other", "other": "notice.notify"},
     "onebots__resp_unknown_action": {**_REFUSED, "outcome": "failed"},
     "onebots__resp_version": {**_DONE, "app_name": "onebots"},
