@@ -109,10 +109,11 @@ def get_group_msg_history(
     message_seq: int | str | None = None,
     message_id: int | str | None = None,
 ) -> Call:
-    """Up to `count` messages of a group up to the one named, else the newest: `{messages}`.
+    """Up to `count` messages of a group, the one named and those before it, else the newest.
 
-    Which of the two names a message, and what stands in `message_seq`, differs: see
-    `botgateway.dialects`. go-cqhttp always answers 20.
+    Answers `{messages}`. Which of the two names a message, and what stands in `message_seq`,
+    differs: see `botgateway.dialects`. go-cqhttp always answers 20; whether NapCat goes back or on
+    from the one named was not seen.
     """
     at = _history_start(message_seq, message_id)
     return Call("get_group_msg_history", {"group_id": group_id, "count": count, **at})
