@@ -281,8 +281,10 @@ _CATCH_ALL_RETCODES = {None, -1, 0, 1, 100, 200, 1200, 1500}
 included: NapCat and LLOneBot 1200 (200 before), go-cqhttp and SnowLuma 100, Lagrange 200, onebots
 -1 and 1500."""
 
+_TIMEOUT = r"time[ -]?d?[ -]?out|超时"
+
 _DOUBTS = re.compile(
-    r"time[ -]?d?[ -]?out|超时"
+    rf"{_TIMEOUT}"
     r"|消息[^群友员]{0,24}不存在|(?:message|msg)\b.{0,24}(?:not found|does not exist)",
     re.IGNORECASE,
 )
@@ -324,7 +326,9 @@ def recall_outcome(response: Response) -> SendOutcome:
     if response.ok:
         return SendOutcome("sent")
     reason = response.message or f"retcode {response.retcode}"
-    return SendOutcome("unknown" if _TIMEOUT.search(reason) else "failed", reason=reason)
+    return SendOutcome(
+        "unknown" if re.search(_TIMEOUT, reason, re.IGNORECASE) else "failed", reason=reason
+    )
 
 
 _UNKNOWN_ACTION = re.compile(

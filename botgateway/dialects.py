@@ -320,10 +320,13 @@ SNOWLUMA = Dialect(
     market_faces=True,
 )
 
+SIMULATOR = replace(NAPCAT, name="simulator", trusted_recalls_from=0)
+"""`manage.py simulate` speaks as NapCat does."""
+
 DEFAULT = Dialect(
     name="unknown implementation",
     capabilities={
-        "recall": _UNKNOWN,
+        "recall": _YES,
         "edit": _UNKNOWN,
         "poke_send": _UNKNOWN,
         "poke_receive": _UNKNOWN,
@@ -337,7 +340,7 @@ DEFAULT = Dialect(
     },
     tags={"all": _UNKNOWN, "user": _YES, "face": _UNKNOWN},
 )
-"""Text, pictures, mentions, quotes and voice: what OneBot itself asks of everyone."""
+"""Text, pictures, mentions, quotes, voice and delete_msg: what OneBot v11 itself asks of everyone."""
 
 _BY_APP_NAME = {
     "napcat.onebot": NAPCAT,
@@ -346,6 +349,7 @@ _BY_APP_NAME = {
     "go-cqhttp": GOCQHTTP,
     "onebots": ONEBOTS,
     "snowluma": SNOWLUMA,
+    "arise-simulator": SIMULATOR,
 }
 
 _BY_USER_AGENT = {

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from django.db import connection
 from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker
 
@@ -19,4 +20,10 @@ def django_db_setup(
         made = setup_databases(verbosity=0, interactive=False)
     yield
     with django_db_blocker.unblock():
+        # A thread that a test left behind keeps its connection, and so the database.
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
         teardown_databases(made, verbosity=0)

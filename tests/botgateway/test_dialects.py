@@ -22,7 +22,7 @@ _STATES: dict[str, State] = {"Y": "yes", "N": "no", "A": "admin", "?": "unknown"
 
 _GROUPS = """
                   NC  LL  LG  GC  fork  OB  SL  other
-recall            Y   Y   Y   Y   Y     ?   Y   ?
+recall            Y   Y   Y   Y   Y     ?   Y   Y
 edit              N   N   N   N   N     N   N   ?
 poke_send         Y   Y   Y   Y   Y     N   Y   ?
 poke_receive      Y   Y   Y   Y   Y     ?   Y   ?
@@ -40,7 +40,7 @@ face              Y   Y   Y   Y   Y     ?   Y   ?
 
 _PRIVATE_CHATS = """
                   NC  LL  LG  GC  fork  OB  SL  other
-recall            Y   Y   Y   Y   Y     ?   Y   ?
+recall            Y   Y   Y   Y   Y     ?   Y   Y
 edit              N   N   N   N   N     N   N   ?
 poke_send         Y   Y   Y   N   Y     N   Y   ?
 poke_receive      Y   Y   Y   Y   Y     ?   Y   ?
@@ -58,7 +58,7 @@ face              Y   Y   Y   Y   Y     ?   Y   ?
 
 _TEMPORARY_SESSIONS = """
                   NC  LL  LG  GC  fork  OB  SL  other
-recall            Y   Y   N   N   N     ?   Y   ?
+recall            Y   Y   N   N   N     ?   Y   Y
 quote             Y   Y   Y   N   N     ?   Y   Y
 poke_send         Y   Y   Y   N   Y     N   Y   ?
 reaction_send     ?   N   N   N   N     N   ?   ?
