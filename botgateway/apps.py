@@ -7,4 +7,8 @@ class BotGatewayConfig(AppConfig):
     verbose_name = _("gateway")
 
     def ready(self) -> None:
-        from botgateway import checks, platforms  # noqa: F401  (they register what they have)
+        from botgateway import (  # noqa: F401  (they register what they have)
+            checks,
+            platforms,
+            tag_renderers,
+        )

@@ -61,18 +61,23 @@ def news(turn: Turn) -> News:
     return News(entries, context.news(outcomes.lines(entries))) if entries else News()
 
 
-def commit_step(
-    held: Held,
-    turn: Turn,
-    tools: Mapping[str, Tool | None],
-    answer: Answer,
-    *,
-    started_at: datetime,
-    told: News,
-) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A model call that was answered: the answer, the tools as they are allowed now, the call's
+    time, what it was told beside the results, and what its calls' tools made ready."""
+
+    answer: Answer
+    tools: Mapping[str, Tool | None]
+    started_at: datetime
+    told: News = News()
+    prepared: Sequence[Any] = ()
+
+
+def commit_step(held: Held, turn: Turn, answered: Answered) -> list[dict[str, Any]]:
     """Write a step whole: what it was told, the answer, all tool results, the Outbox entries, and
     the reservation of the next model call or the turn's end. Returns what it adds to the request;
     the turn has ended where `turn.ended_at` is set."""
+    answer, told = answered.answer, answered.told
     outcomes.mark_told(told.entries)
     step = TurnStep.objects.create(
         turn=turn,
@@ -84,9 +89,9 @@ def commit_step(
         completion_tokens=answer.completion_tokens,
         retries=answer.retries,
         model_seconds=round(answer.seconds, 3),
-        started_at=started_at,
+        started_at=answered.started_at,
     )
-    results = _run_calls(held, turn, tools, answer, step)
+    results = _run_calls(held, turn, answered, step)
     turn.steps += 1
     turn.prompt_tokens += answer.prompt_tokens
     turn.completion_tokens += answer.completion_tokens
@@ -101,13 +106,13 @@ def commit_step(
     return step_messages(step, list(zip(ids, values, strict=True)))
 
 
-def _run_calls(
-    held: Held, turn: Turn, tools: Mapping[str, Tool | None], answer: Answer, step: TurnStep
-) -> list[ToolResult]:
+def _run_calls(held: Held, turn: Turn, answered: Answered, step: TurnStep) -> list[ToolResult]:
+    answer, tools, prepared = answered.answer, answered.tools, answered.prepared
     handles = held.chat.next_handle
     results = []
     for index, call in enumerate(answer.tool_calls):
-        place = ToolContext(held.chat, turn, step.index, index, held.now)
+        ready = prepared[index] if index < len(prepared) else None
+        place = ToolContext(held.chat, turn, step.index, index, held.now, ready)
         results.append(execution.execute(tools, place, name=call.name, arguments=call.arguments))
     ToolCall.objects.bulk_create(
         ToolCall(

@@ -78,7 +78,7 @@ def _new_turn(
 def offered(chat: Chat) -> list[registry.Tool]:
     """The tools that a chat has now."""
     effective = capabilities.effective(chat, chat.capability_settings.all())
-    return registry.offered(effective.capabilities)
+    return registry.offered(chat, effective)
 
 
 def allowed(chat: Chat, turn: Turn) -> dict[str, registry.Tool | None]:

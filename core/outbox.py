@@ -5,6 +5,8 @@ still pending is changed by compare-and-set, since the host may claim it at any 
 claimed is changed by entries that stand behind it.
 """
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,7 +20,15 @@ State = OutboxEntry.State
 VERSIONS = (Action.SEND, Action.EDIT)
 
 
-def write_text(context: ToolContext, text: str) -> SentMessage:
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a message says: its text as the model wrote it, and the parts that go out for it."""
+
+    text: str
+    parts: Sequence[Mapping[str, Any]]
+
+
+def write_text(context: ToolContext, words: Words) -> SentMessage:
     """Write a message of the bot's own: a Sent Log row with a new handle, and its pending entry.
 
     The caller saves the chat's `next_handle`. The entry is due at the later of now and the message
@@ -29,20 +39,20 @@ def write_text(context: ToolContext, text: str) -> SentMessage:
         chat=chat, turn=context.turn, handle=f"m{chat.next_handle}", created_at=context.now
     )
     chat.next_handle += 1
-    message.entry = _send(context, message, text)
+    message.entry = _send(context, message, words)
     message.save(update_fields=["entry"])
     return message
 
 
 def _send(
-    context: ToolContext, message: SentMessage, text: str, waits_for: OutboxEntry | None = None
+    context: ToolContext, message: SentMessage, words: Words, waits_for: OutboxEntry | None = None
 ) -> OutboxEntry:
     return _write(
         context,
         message,
         Action.SEND,
         waits_for=waits_for,
-        **_words(context, text, _last_due(context.chat)),
+        **_said(context, words, _last_due(context.chat)),
     )
 
 
@@ -63,13 +73,13 @@ def _write(
     )
 
 
-def _words(context: ToolContext, text: str, before: datetime | None) -> dict[str, Any]:
+def _said(context: ToolContext, words: Words, before: datetime | None) -> dict[str, Any]:
     """What an entry that says something has: parts, typing time, the hold of a running turn."""
     now = context.now
     return {
-        "content": text,
-        "parts": [{"type": "text", "data": {"text": text}}],
-        "due_at": max(now, before or now) + typing_time(text),
+        "content": words.text,
+        "parts": list(words.parts),
+        "due_at": max(now, before or now) + typing_time(words.text),
         "draft_until": now + timedelta(seconds=settings.ARISE_DRAFT_SECONDS),
         "expires_at": _patience_ends(context),
     }
@@ -107,7 +117,7 @@ def pending_version(message: SentMessage) -> OutboxEntry | None:
     return versions.filter(state=State.PENDING).order_by("-pk").first()
 
 
-def rewrite(context: ToolContext, entry: OutboxEntry, text: str) -> bool:
+def rewrite(context: ToolContext, entry: OutboxEntry, words: Words) -> bool:
     """Change what a pending entry says, in its place; its typing time and hold count anew. False
     where it is not pending any more."""
     return bool(
@@ -116,7 +126,7 @@ def rewrite(context: ToolContext, entry: OutboxEntry, text: str) -> bool:
             turn=context.turn,
             step_index=context.step_index,
             call_index=context.call_index,
-            **_words(context, text, _last_due(context.chat, before=entry.pk)),
+            **_said(context, words, _last_due(context.chat, before=entry.pk)),
         )
     )
 
@@ -142,15 +152,15 @@ def recall(context: ToolContext, target: OutboxEntry, *, not_after: datetime | N
     return _write(context, target.message, Action.RECALL, target=target, expires_at=expires_at)
 
 
-def resend(context: ToolContext, recalled: OutboxEntry, text: str) -> OutboxEntry:
+def resend(context: ToolContext, recalled: OutboxEntry, words: Words) -> OutboxEntry:
     """The next version of a message, sent once the recall of the one before is confirmed."""
     assert recalled.message is not None  # noqa: S101 - recalls have one
-    return _send(context, recalled.message, text, waits_for=recalled)
+    return _send(context, recalled.message, words, waits_for=recalled)
 
 
-def edit(context: ToolContext, target: OutboxEntry, text: str) -> OutboxEntry:
+def edit(context: ToolContext, target: OutboxEntry, words: Words) -> OutboxEntry:
     """Edit what was sent, or is being sent, on a platform that can: an entry behind it."""
     assert target.message is not None  # noqa: S101 - sends have one
     return _write(
-        context, target.message, Action.EDIT, target=target, **_words(context, text, None)
+        context, target.message, Action.EDIT, target=target, **_said(context, words, None)
     )

@@ -2,16 +2,19 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from core.models import Chat, Turn
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """The turn, the call's place in it, and the database's time; `chat` is locked meanwhile."""
+    """The turn, the call's place in it, and the database's time; `chat` is locked meanwhile. `prepared` is
+    what the tool made ready before the transaction."""
 
     chat: Chat
     turn: Turn
     step_index: int
     call_index: int
     now: datetime
+    prepared: Any = None

@@ -12,9 +12,11 @@ from django.utils import timezone
 from core import failpoints, journal, judging, leases, wake
 from core.database import database_now, give_back
 from core.errors import LeaseLost, ModelFailure
+from core.journal import Answered
 from core.leases import Lease
 from core.llm import client
 from core.models import Chat, Turn
+from core.tools import execution
 
 logger = logging.getLogger(__name__)
 MOST_RUNS = 3
@@ -92,12 +94,14 @@ def _drive(lease: Lease, turn: Turn) -> None:
                 journal.end(held, turn, state, error=failure.code, detail=failure.detail)
         else:
             failpoints.reach("model_answered")
+            allowed = judging.allowed(turn.chat, turn)
+            prepared = execution.prepare(allowed, turn.chat, answer.tool_calls)
+            give_back()
             with transaction.atomic():
                 held = leases.hold(lease)
                 tools = judging.allowed(held.chat, turn)
-                messages += journal.commit_step(
-                    held, turn, tools, answer, started_at=started_at, told=told
-                )
+                answered = Answered(answer, tools, started_at, told, prepared)
+                messages += journal.commit_step(held, turn, answered)
                 failpoints.reach("step_written")
             failpoints.reach("step_committed")
         wake.outbox(bot_id)

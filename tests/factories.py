@@ -8,6 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from botgateway.models import Connection, RefusedConnection
+from core.capabilities import CAPABILITIES, TAGS, Effective, Holding, Platform
 from core.models import (
     Bot,
     Chat,
@@ -160,3 +161,9 @@ def make_refusal(**fields: Any) -> RefusedConnection:
     fields.setdefault("remote_address", "127.0.0.1")
     fields.setdefault("last_at", timezone.now())
     return RefusedConnection.objects.create(**fields)
+
+
+def make_effective(*names: str) -> Effective:
+    """What holds in a chat: the named capabilities and tags (`tag.user`), nothing else."""
+    known = (*CAPABILITIES, *(f"tag.{tag}" for tag in TAGS))
+    return Effective({name: Holding(name in names) for name in known}, Platform())

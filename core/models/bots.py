@@ -58,6 +58,12 @@ class Bot(models.Model):
         editable=False,
         help_text=_("What the gateway knows of its implementation; core never reads it."),
     )
+    is_logged_out = models.BooleanField(
+        _("logged out"),
+        default=False,
+        editable=False,
+        help_text=_("The platform has logged the account out: it can't speak anywhere."),
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:

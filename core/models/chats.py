@@ -48,6 +48,22 @@ class Chat(models.Model):
         editable=False,
         help_text=_("owner, admin or member, as the platform last told; empty: not known."),
     )
+    silence_reason = models.CharField(
+        _("may not speak"),
+        max_length=40,
+        blank=True,
+        editable=False,
+        help_text=_("Why the bot may not speak here now: muted, removed …; empty: it may."),
+    )
+    silenced_until = models.DateTimeField(
+        _("silent until"),
+        null=True,
+        editable=False,
+        help_text=_("When that ends by itself; empty: when the platform says so."),
+    )
+    members_synced_at = models.DateTimeField(
+        null=True, editable=False, help_text=_("When the platform last told all members.")
+    )
     enabled = models.BooleanField(
         _("enabled"),
         default=True,
@@ -133,7 +149,7 @@ class Chat(models.Model):
 
 
 class Member(models.Model):
-    """Somebody seen in a chat."""
+    """Somebody of a chat: seen to speak there, or listed by the platform; `left_at` once gone."""
 
     chat = models.ForeignKey(Chat, models.CASCADE, related_name="members", verbose_name=_("chat"))
     user_id = models.CharField(_("account"), max_length=128)
@@ -141,7 +157,13 @@ class Member(models.Model):
     role = models.CharField(
         _("role"), max_length=20, blank=True, help_text=_("owner, admin or member, as last told.")
     )
-    last_seen_at = models.DateTimeField(_("last seen"))
+    last_seen_at = models.DateTimeField(
+        _("last seen"),
+        null=True,
+        blank=True,
+        help_text=_("Empty: listed, and never seen to speak."),
+    )
+    left_at = models.DateTimeField(_("left"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("member")
@@ -155,14 +177,28 @@ class Member(models.Model):
 
 
 class CapabilitySetting(models.Model):
-    """What an operator says of a capability or a tag in one chat; no row: inherit."""
+    """What an operator says of a capability or a tag in one chat, or in all chats of one bot that
+    say nothing themselves; no row: inherit."""
 
     class Target(models.TextChoices):
         CAPABILITY = "cap", _("capability")
         TAG = "tag", _("tag")
 
     chat = models.ForeignKey(
-        Chat, models.CASCADE, related_name="capability_settings", verbose_name=_("chat")
+        Chat,
+        models.CASCADE,
+        related_name="capability_settings",
+        verbose_name=_("chat"),
+        null=True,
+        blank=True,
+    )
+    bot = models.ForeignKey(
+        Bot,
+        models.CASCADE,
+        related_name="capability_settings",
+        verbose_name=_("bot"),
+        null=True,
+        blank=True,
     )
     target = models.CharField(_("of"), max_length=3, choices=Target.choices)
     name = models.CharField(_("name"), max_length=40)
@@ -183,6 +219,13 @@ class CapabilitySetting(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=("chat", "target", "name"), name="capability_setting_once_per_chat"
+            ),
+            models.UniqueConstraint(
+                fields=("bot", "target", "name"), name="capability_setting_once_per_bot"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(chat__isnull=True) ^ models.Q(bot__isnull=True),
+                name="capability_setting_of_a_chat_or_a_bot",
             ),
         ]
 

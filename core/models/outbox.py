@@ -70,7 +70,7 @@ class OutboxEntry(models.Model):
     """One action on the platform; the only place of send-state. It moves forward only, each move a
     compare-and-set (core.outbox, core.sending).
 
-    A recall, and an edit of a platform that can edit, stands behind the send that is its `target`.
+    Gestures (pokes, reactions, profile likes) have no message and a `subject`. A recall, and an edit of a platform that can edit, stands behind the send that is its `target`.
     Where a message is edited by sending it anew, its next send `waits_for` the recall of the one
     before. A recall or an edit that is `sent` was confirmed.
     """
@@ -79,6 +79,9 @@ class OutboxEntry(models.Model):
         SEND = "send", _("send")
         RECALL = "recall", _("recall")
         EDIT = "edit", _("edit")
+        POKE = "poke", _("poke")
+        REACTION = "reaction", _("reaction")
+        LIKE = "like", _("profile like")
 
     class State(models.TextChoices):
         PENDING = "pending", _("pending")
@@ -135,6 +138,18 @@ class OutboxEntry(models.Model):
         _("parts"),
         default=list,
         help_text=_("What goes out, in order, as core.messages describes it."),
+    )
+    subject = models.CharField(
+        _("subject"),
+        max_length=128,
+        blank=True,
+        help_text=_("Whom a poke or a like is for, which message a reaction is under."),
+    )
+    payload = models.BinaryField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("The bytes of a voice or a file, as they were when it was written."),
     )
     state = models.CharField(
         _("state"), max_length=10, choices=State.choices, default=State.PENDING
@@ -218,6 +233,11 @@ class OutboxEntry(models.Model):
             ),
             models.Index(fields=("chat", "-id"), name="outbox_chat"),
             models.Index(fields=("chat", "platform_message_id"), name="outbox_message_id"),
+            models.Index(
+                fields=("bot", "subject", "-id"),
+                name="outbox_gestures",
+                condition=~models.Q(subject=""),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -48,6 +48,7 @@ class Turn(models.Model):
     )
     steps = models.PositiveIntegerField(_("steps"), default=0)
     sends = models.PositiveIntegerField(_("messages written"), default=0)
+    gestures = models.PositiveIntegerField(_("gestures"), default=0)
     prompt_tokens = models.PositiveIntegerField(_("prompt tokens"), default=0)
     completion_tokens = models.PositiveIntegerField(_("completion tokens"), default=0)
     runs = models.PositiveIntegerField(

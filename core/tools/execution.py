@@ -2,19 +2,42 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
 from pydantic import ValidationError
 
 from core.errors import ToolRefusal
+from core.llm.types import ToolCallRequest
+from core.models import Chat
 from core.text import clean, one_line
 from core.toolcalls import ToolContext
 from core.tools.registry import Tool, ToolResult
 
 logger = logging.getLogger(__name__)
 LONGEST_FAULTS = 500
+BROKEN = "The tool failed inside. It did nothing; calling it again may fail again."
+
+
+def prepare(
+    tools: Mapping[str, Tool | None], chat: Chat, calls: Sequence[ToolCallRequest]
+) -> list[Any]:
+    """What the calls' tools make ready before the step's transaction, in the order of the calls:
+    each what its `prepare` returned, None where it has none, or why it is refused."""
+    return [_prepared(tools.get(call.name), chat, call.arguments) for call in calls]
+
+
+def _prepared(tool: Tool | None, chat: Chat, arguments: str) -> Any:
+    if tool is None or tool.prepare is None:
+        return None
+    try:
+        return tool.prepare(chat, _checked(tool, arguments))
+    except ToolRefusal as refusal:
+        return refusal
+    except Exception:
+        logger.exception("tool %s could not be made ready in chat %s", tool.name, chat.pk)
+        return ToolRefusal("internal_error", BROKEN)
 
 
 def execute(
@@ -29,6 +52,8 @@ def execute(
     counted = (context.turn.sends, context.chat.next_handle)
     try:
         with transaction.atomic():
+            if isinstance(context.prepared, ToolRefusal):
+                raise context.prepared
             tool = _tool(tools, name)
             result = tool.apply(context, _checked(tool, arguments))
     except ToolRefusal as refusal:
@@ -37,8 +62,7 @@ def execute(
     except Exception:
         logger.exception("tool %s failed in turn %s", name, context.turn.pk)
         context.turn.sends, context.chat.next_handle = counted
-        message = "The tool failed inside. It did nothing; calling it again may fail again."
-        return ToolResult({"ok": False, "error": "internal_error", "message": message})
+        return ToolResult({"ok": False, "error": "internal_error", "message": BROKEN})
     return ToolResult({"ok": True, **result.values}, ends_turn=result.ends_turn)
 
 
@@ -59,6 +83,11 @@ def _checked(tool: Tool, arguments: str) -> Any:
     except (ValueError, RecursionError) as error:
         raise ToolRefusal("bad_json", f"The arguments are not valid JSON: {error}.") from None
     try:
+        if isinstance(values, dict) and (given := tool.without & values.keys()):
+            names = ", ".join(sorted(given))
+            raise ToolRefusal(
+                "bad_arguments", f"The arguments do not fit: there is no {names} here."
+            )
         return tool.arguments.model_validate(values)
     except ValidationError as error:
         faults = "; ".join(

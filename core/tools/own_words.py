@@ -5,6 +5,7 @@ being sent or was sent gets an entry behind it. Whatever can't be resolved, or m
 more, is refused here and makes no call at all: a wrong recall is worse than none.
 """
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -12,10 +13,11 @@ from pydantic import Field
 
 from core import capabilities, outbox
 from core.errors import ToolRefusal
-from core.models import OutboxEntry, SentMessage
+from core.models import Chat, OutboxEntry, SentMessage
+from core.outbox import Words
 from core.toolcalls import ToolContext
 from core.tools.registry import Arguments, Tool, ToolResult, register
-from core.tools.speaking import checked_text, take_send
+from core.tools.speaking import checked_words, tag_hint, take_send
 
 State = OutboxEntry.State
 STANDING = (State.SENDING, State.SENT)
@@ -57,7 +59,7 @@ def self_recall(context: ToolContext, arguments: SelfRecall) -> ToolResult:
 def edit(context: ToolContext, arguments: Edit) -> ToolResult:
     """Change what one message of the bot's own says, ARISE_MAX_EDITS times at most."""
     message = _message(context, arguments.handle)
-    text = checked_text(arguments.new_content)
+    words = checked_words(context, arguments.new_content)
     if message.kind != SentMessage.Kind.TEXT:
         raise ToolRefusal("not_editable", f"{message.handle} is no text, so it can't be edited.")
     if message.edits >= settings.ARISE_MAX_EDITS:
@@ -68,24 +70,24 @@ def edit(context: ToolContext, arguments: Edit) -> ToolResult:
     while True:
         version = outbox.pending_version(message)
         if version is None:
-            _change(context, message, text)
+            _change(context, message, words)
             break
-        if outbox.rewrite(context, version, text):
+        if outbox.rewrite(context, version, words):
             break
     message.edits += 1
     message.save(update_fields=["edits"])
     return ToolResult({"handle": message.handle})
 
 
-def _change(context: ToolContext, message: SentMessage, text: str) -> None:
+def _change(context: ToolContext, message: SentMessage, words: Words) -> None:
     """Edit what left already: in place where the platform can, else by a recall and a new send."""
     target = _standing(message)
     if _effective(context).edits_in_place:
-        outbox.edit(context, target, text)
+        outbox.edit(context, target, words)
         return
     not_after = _grantable_until(context, target)
     take_send(context)
-    outbox.resend(context, outbox.recall(context, target, not_after=not_after), text)
+    outbox.resend(context, outbox.recall(context, target, not_after=not_after), words)
 
 
 def _message(context: ToolContext, handle: str) -> SentMessage:
@@ -131,23 +133,28 @@ def _effective(context: ToolContext) -> capabilities.Effective:
     return capabilities.effective(context.chat, context.chat.capability_settings.all())
 
 
+def _fit_edit(chat: Chat, effective: capabilities.Effective) -> Tool:
+    return replace(EDIT, notes={"new_content": tag_hint(chat, effective)})
+
+
+SELF_RECALL = Tool(
+    name="self_recall",
+    description="Take back a message of your own. It vanishes, or never leaves.",
+    arguments=SelfRecall,
+    apply=self_recall,
+    capability="recall",
+)
+EDIT = Tool(
+    name="edit",
+    description="Change what a message of your own says; it keeps its handle.",
+    arguments=Edit,
+    apply=edit,
+    capability="edit",
+    fit=_fit_edit,
+)
+
+
 def load() -> None:
     """Register these tools; called once, when the app is ready."""
-    register(
-        Tool(
-            name="self_recall",
-            description="Take back a message of your own. It vanishes, or never leaves.",
-            arguments=SelfRecall,
-            apply=self_recall,
-            capability="recall",
-        )
-    )
-    register(
-        Tool(
-            name="edit",
-            description="Change what a message of your own says; it keeps its handle.",
-            arguments=Edit,
-            apply=edit,
-            capability="edit",
-        )
-    )
+    register(SELF_RECALL)
+    register(EDIT)

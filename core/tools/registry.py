@@ -5,11 +5,13 @@ to a socket. Its arguments are a pydantic model: one source for the schema and t
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from core.capabilities import Effective
+from core.models import Chat
 from core.toolcalls import ToolContext
 
 
@@ -31,6 +33,15 @@ class ToolResult:
 class Tool:
     """One tool. `capability` names what the chat must have for the model to see it; None: always.
 
+    `fit` gives the tool as one chat has it, with other arguments say, and None where the chat has
+    no use for it; it may read the database, and is asked only where the capability holds.
+
+    Arguments named in `without` (all with defaults) are not in the schema, and refused when given;
+    `notes` by argument are added to its description.
+
+    `prepare` runs before the step's transaction, with no connection held over its waits: it may
+    ask a model and writes nothing of the turn's. What it returns is `ToolContext.prepared`.
+
     `apply` may raise core.errors.ToolRefusal: the model is told its code and sentence, and what
     the call had written is taken back.
     """
@@ -40,14 +51,23 @@ class Tool:
     arguments: type[Arguments]
     apply: Callable[[ToolContext, Any], ToolResult]
     capability: str | None = None
+    fit: Callable[[Chat, Effective], "Tool | None"] | None = None
+    prepare: Callable[[Chat, Any], Any] | None = None
+    without: frozenset[str] = frozenset()
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     def schema(self) -> dict[str, Any]:
         """The tool as chat completions describe it."""
         parameters = self.arguments.model_json_schema()
         parameters.pop("title", None)
         parameters.pop("description", None)
-        for field in parameters.get("properties", {}).values():
-            field.pop("title", None)
+        properties = parameters.get("properties", {})
+        for name in self.without:
+            properties.pop(name, None)
+        for name, argument in properties.items():
+            argument.pop("title", None)
+            if note := self.notes.get(name):
+                argument["description"] = f"{argument.get('description', '')} {note}".strip()
         return {
             "type": "function",
             "function": {
@@ -68,13 +88,12 @@ def register(tool: Tool) -> None:
     _tools[tool.name] = tool
 
 
-def offered(capabilities: Mapping[str, bool]) -> list[Tool]:
-    """The tools that a chat with these effective capabilities has, in the order of registration."""
-    return [
-        tool
-        for tool in _tools.values()
-        if tool.capability is None or capabilities.get(tool.capability, False)
-    ]
+def offered(chat: Chat, effective: Effective) -> list[Tool]:
+    """The tools that a chat has, each as it has it, in the order of registration."""
+    holds = effective.capabilities
+    able = [tool for tool in _tools.values() if tool.capability is None or holds[tool.capability]]
+    made = [tool.fit(chat, effective) if tool.fit else tool for tool in able]
+    return [tool for tool in made if tool is not None]
 
 
 def schemas(tools: Iterable[Tool]) -> list[dict[str, Any]]:

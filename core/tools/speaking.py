@@ -1,10 +1,14 @@
 """The tools with which the model speaks, or decides not to."""
 
+from dataclasses import replace
+
 from django.conf import settings
 from pydantic import Field
 
-from core import outbox
+from core import capabilities, outbox, rendering, tags
 from core.errors import ToolRefusal
+from core.models import Chat
+from core.outbox import Words
 from core.toolcalls import ToolContext
 from core.tools.registry import Arguments, Tool, ToolResult, register
 
@@ -21,13 +25,13 @@ class StaySilent(Arguments):
 
 def send_message(context: ToolContext, arguments: SendMessage) -> ToolResult:
     """Write one message to the Outbox; the model gets its handle at once, its outcome later."""
-    text = checked_text(arguments.content)
+    words = checked_words(context, arguments.content)
     take_send(context)
-    return ToolResult({"handle": outbox.write_text(context, text).handle})
+    return ToolResult({"handle": outbox.write_text(context, words).handle})
 
 
-def checked_text(text: str) -> str:
-    """What may be said: something, and not too much of it."""
+def checked_words(context: ToolContext, text: str) -> Words:
+    """What may be said, its tags rendered: something, and not too much of it."""
     if not text.strip():
         raise ToolRefusal("empty_message", "The message has no text, so nothing was done.")
     if len(text) > LONGEST_MESSAGE:
@@ -36,7 +40,19 @@ def checked_text(text: str) -> str:
             f"The message has {len(text)} characters; the longest may have {LONGEST_MESSAGE}. "
             "Nothing was done.",
         )
-    return text
+    effective = capabilities.effective(context.chat, context.chat.capability_settings.all())
+    parts = rendering.parts(text, rendering.renderers(context.chat, effective))
+    if not parts:
+        raise ToolRefusal(
+            "empty_message",
+            "Nothing is left of the message: its tags do not work here. Nothing was done.",
+        )
+    return Words(text, parts)
+
+
+def tag_hint(chat: Chat, effective: capabilities.Effective) -> str:
+    """What a schema tells of the tags that work in a chat; empty where none does."""
+    return tags.hint(rendering.renderers(chat, effective))
 
 
 def take_send(context: ToolContext) -> None:
@@ -56,21 +72,26 @@ def stay_silent(context: ToolContext, arguments: StaySilent) -> ToolResult:
     return ToolResult({}, ends_turn=True)
 
 
+def _fit_send(chat: Chat, effective: capabilities.Effective) -> Tool:
+    return replace(SEND_MESSAGE, notes={"content": tag_hint(chat, effective)})
+
+
+SEND_MESSAGE = Tool(
+    name="send_message",
+    description="Say something in the chat. Call it once for each message.",
+    arguments=SendMessage,
+    apply=send_message,
+    fit=_fit_send,
+)
+STAY_SILENT = Tool(
+    name="stay_silent",
+    description="Say nothing (more) and end here.",
+    arguments=StaySilent,
+    apply=stay_silent,
+)
+
+
 def load() -> None:
     """Register the built-in tools; called once, when the app is ready."""
-    register(
-        Tool(
-            name="send_message",
-            description="Say something in the chat. Call it once for each message.",
-            arguments=SendMessage,
-            apply=send_message,
-        )
-    )
-    register(
-        Tool(
-            name="stay_silent",
-            description="Say nothing (more) and end here.",
-            arguments=StaySilent,
-            apply=stay_silent,
-        )
-    )
+    register(SEND_MESSAGE)
+    register(STAY_SILENT)

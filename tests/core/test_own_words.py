@@ -51,7 +51,7 @@ def call(turn: Turn, name: str, *, index: int = 0, **arguments: str) -> dict[str
     context = ToolContext(chat, turn, turn.steps, index, timezone.now())
     turn.steps += 1
     effective = capabilities.effective(chat, chat.capability_settings.all())
-    tools = {tool.name: tool for tool in registry.offered(effective.capabilities)}
+    tools = {tool.name: tool for tool in registry.offered(chat, effective)}
     with transaction.atomic():
         result = execution.execute(tools, context, name=name, arguments=json.dumps(arguments))
     return dict(result.values)

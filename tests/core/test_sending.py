@@ -14,6 +14,7 @@ from core import evidence, outbox, sending
 from core.database import give_back
 from core.messages import PlatformId
 from core.models import Bot, Chat, OutboxEntry, SentMessage
+from core.outbox import Words
 from core.sending import Claimed
 from core.toolcalls import ToolContext
 from tests.factories import make_bot, make_chat, make_sent, make_turn
@@ -220,7 +221,7 @@ def test_an_answer_that_could_not_leave_in_time_is_discarded_as_expired(chat: Ch
 
 def write(chat: Chat, text: str, call_index: int = 0) -> OutboxEntry:
     context = ToolContext(chat, make_turn(chat), 0, call_index, timezone.now())
-    message = outbox.write_text(context, text)
+    message = outbox.write_text(context, Words(text, []))
     assert message.entry is not None
     return message.entry
 

@@ -1,17 +1,18 @@
 """The registry of tools and what a bad call is told."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from django.utils import timezone
 from pydantic import Field
 
 from core.errors import ToolRefusal
-from core.models import Turn
+from core.models import Chat, Turn
 from core.toolcalls import ToolContext
 from core.tools import execution, registry
 from core.tools.registry import Arguments, Tool, ToolResult
-from tests.factories import make_turn
+from tests.factories import make_effective, make_turn
 
 
 class Number(Arguments):
@@ -33,7 +34,7 @@ CAPABLE = {"edit": True}
 
 
 def test_the_built_in_tools_are_registered_and_a_name_is_taken_once() -> None:
-    names = [tool.name for tool in registry.offered({})]
+    names = [tool.name for tool in registry.offered(Chat(), make_effective())]
     assert names[:2] == ["send_message", "stay_silent"]
     with pytest.raises(ValueError, match="send_message"):
         registry.register(Tool("send_message", "", Number, apply))
@@ -53,6 +54,34 @@ def test_a_schema_has_what_chat_completions_want_and_nothing_else() -> None:
             },
         },
     }
+
+
+def test_a_tool_is_given_as_the_chat_has_it_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    two, three = Chat(external_id="2"), Chat(external_id="3")
+    mine = Tool(
+        "mine", "", Number, apply, fit=lambda chat, effective: TOOL if chat is two else None
+    )
+    monkeypatch.setattr(registry, "_tools", {"mine": mine})
+    nothing = make_effective()
+    assert registry.offered(two, nothing) == [TOOL]
+    assert registry.offered(three, nothing) == []
+
+
+class Loud(Number):
+    loud: bool = Field(default=False, description="Shout.")
+
+
+@pytest.mark.django_db
+def test_an_argument_that_a_chat_has_not_is_neither_shown_nor_taken(turn: Turn) -> None:
+    tool = replace(TOOL, arguments=Loud, without=frozenset({"loud"}), notes={"number": "Small."})
+    properties = tool.schema()["function"]["parameters"]["properties"]
+    assert list(properties) == ["number"]
+    assert properties["number"]["description"] == "A number. Small."
+    context = ToolContext(turn.chat, turn, 0, 0, timezone.now())
+    result = execution.execute(
+        {"double": tool}, context, name="double", arguments='{"number": 1, "loud": true}'
+    )
+    assert result.values["error"] == "bad_arguments"
 
 
 @pytest.fixture

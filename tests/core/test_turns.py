@@ -25,7 +25,7 @@ from core.models import (
     TurnStep,
 )
 from core.tools import registry
-from tests.factories import make_chat, make_item, make_turn
+from tests.factories import make_chat, make_effective, make_item, make_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -58,7 +58,11 @@ def answer(*calls: tuple[str, str], **counts: int) -> Answer:
 
 
 def test_a_long_name_of_an_argument_is_not_told_back_whole(chat: Chat) -> None:
-    turn = make_turn(chat, state="running", tools=registry.schemas(registry.offered({})))
+    turn = make_turn(
+        chat,
+        state="running",
+        tools=registry.schemas(registry.offered(Chat(), make_effective())),
+    )
     call = ("send_message", '{"%s": 1}' % ("k" * 1_000_000))
     commit(claimed(chat), turn, call)
     result = ToolCall.objects.get(step__turn=turn).result
@@ -132,17 +136,17 @@ def _extend() -> None:
 
 def running(chat: Chat, **fields: Any) -> Turn:
     """A turn under way with the tools that every chat has."""
-    tools = registry.schemas(registry.offered({}))
+    tools = registry.schemas(registry.offered(Chat(), make_effective()))
     return make_turn(chat, state="running", tools=tools, **fields)
 
 
 def commit(lease: Lease, turn: Turn, *calls: tuple[str, str]) -> bool:
     """Commit a step; whether the turn has ended with it."""
-    tools = {tool.name: tool for tool in registry.offered({})}
-    told, now = journal.News(), timezone.now()
+    tools = {tool.name: tool for tool in registry.offered(Chat(), make_effective())}
+    answered = journal.Answered(answer(*calls), tools, timezone.now())
     with transaction.atomic():
         held = leases.hold(lease)
-        journal.commit_step(held, turn, tools, answer(*calls), started_at=now, told=told)
+        journal.commit_step(held, turn, answered)
     return turn.ended_at is not None
 
 

@@ -60,7 +60,8 @@ async def test_the_model_is_given_the_persona_the_words_as_xml_and_its_tools(
     assert "You are a helpful bear." in request["messages"][0]["content"]
     assert f'<message id="{said.message_id}" sender="10002" name="' in heard(request)
     assert f'>@user:{bot.self_id} &lt;b&gt;&amp;"hi"</message>' in heard(request)
-    assert [tool["function"]["name"] for tool in request["tools"]] == [SEND, "stay_silent"]
+    offered = [tool["function"]["name"] for tool in request["tools"]]
+    assert offered == [SEND, "stay_silent", "self_recall", "edit"]
 
 
 async def test_a_private_conversation_is_answered_and_remembered(
@@ -245,7 +246,7 @@ async def test_ids_go_out_in_the_type_in_which_they_came(
 async def test_what_the_model_wrote_goes_out_as_text_whatever_it_looks_like(
     platform: Platform, script: Script, bot: Bot
 ) -> None:
-    hostile = "[CQ:at,qq=all] @all &#91;x&#93; `code`\n(｡･ω･｡)"
+    hostile = "[CQ:at,qq=all] @小明 ＠all &#91;x&#93; `code`\n(｡･ω･｡)"
     answers(script, hostile)
     async with platform() as onebot:
         await onebot.say(GROUP, 10002, "hi", mention_bot=True)
