@@ -44,7 +44,7 @@ class Gateway:
         self._spawn(self.dispatcher.run())
         self._spawn(self._listen())
         self._spawn(self._watch())
-        self._spawn(history.watch_evidence(self.registry, self.dispatcher.wake))
+        self._spawn(history.EvidenceWatch(self.registry, self.dispatcher.wake).run())
 
     async def open(self, connection: LiveConnection) -> None:
         """Take a connection in: it replaces older ones, and what those were sending is unknown now."""

@@ -29,16 +29,44 @@ BACKFILL_COUNT = 50
 MOST_PAGES = 5
 
 
-async def look_for_evidence(registry: Registry) -> set[int]:
-    """Ask the histories of chats that have sends of unknown outcome; the bots whose Outbox may go
-    on by what was found."""
-    senders = dict(registry.senders)
-    settled: set[int] = set()
-    for bot_id in await database.run(evidence.seekers, list(senders)):
-        connection = senders[bot_id]
-        kinds = [kind for kind in ("group", "private") if _action(connection, kind)]
+class EvidenceWatch:
+    """Asks the histories of chats that have sends of unknown outcome, bots side by side."""
+
+    def __init__(self, registry: Registry, wake: Callable[[int], None]) -> None:
+        self._registry = registry
+        self._wake = wake
+        self._looks: dict[int, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Look for evidence once a second, for ever."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                await self.look()
+            except Exception:
+                logger.exception("evidence could not be looked for; it is tried again")
+
+    async def look(self) -> None:
+        """Begin to ask for every bot that has something to be settled and is not being asked."""
+        able = {
+            bot_id: connection
+            for bot_id, connection in self._registry.senders.items()
+            if bot_id not in self._looks and _kinds(connection)
+        }
+        for bot_id in await database.run(evidence.seekers, list(able)):
+            self._looks[bot_id] = asyncio.get_running_loop().create_task(self._ask(able[bot_id]))
+
+    async def _ask(self, connection: LiveConnection) -> None:
+        try:
+            await self._ask_chats(connection)
+        except Exception:
+            logger.exception("bot %s: its histories could not be asked", connection.self_id)
+        finally:
+            self._looks.pop(connection.bot_id, None)
+
+    async def _ask_chats(self, connection: LiveConnection) -> None:
         by_chat: dict[int, list[Sought]] = defaultdict(list)
-        for sought in await database.run(evidence.seek, bot_id, kinds):
+        for sought in await database.run(evidence.seek, connection.bot_id, _kinds(connection)):
             by_chat[sought.chat_id].append(sought)
         for entries in by_chat.values():
             events = await _page(
@@ -46,19 +74,7 @@ async def look_for_evidence(registry: Registry) -> set[int]:
             )
             told = [_told(connection, event) for event in events]
             if await database.run(evidence.read_history, entries, told):
-                settled.add(bot_id)
-    return settled
-
-
-async def watch_evidence(registry: Registry, wake: Callable[[int], None]) -> None:
-    """Look for evidence once a second, for ever."""
-    while True:
-        await asyncio.sleep(LOOK_SECONDS)
-        try:
-            for bot_id in await look_for_evidence(registry):
-                wake(bot_id)
-        except Exception:
-            logger.exception("evidence could not be looked for; it is tried again")
+                self._wake(connection.bot_id)
 
 
 async def fill_gaps(connection: LiveConnection, inlet: Inlet) -> None:
@@ -79,24 +95,33 @@ async def fill_gaps(connection: LiveConnection, inlet: Inlet) -> None:
 
 
 async def _missing(connection: LiveConnection, gap: Gap) -> list[MessageEvent]:
-    """What the history has above the last sequence that is stored and is not stored, oldest first."""
+    """What a group's history has that is not stored, oldest first.
+
+    The bot's own words are let in too, as evidence; like what was recalled they are never stored, so
+    they do not tell that the gap goes on.
+    """
     found: dict[int, MessageEvent] = {}
     start: int | str | None = None
     for _ in range(MOST_PAGES):
         events = await _page(connection, "group", gap.group_id, BACKFILL_COUNT, start)
-        numbered = [(int(event.sequence), event) for event in events if event.sequence.isdecimal()]
+        numbered = {int(event.sequence): event for event in events if event.sequence.isdecimal()}
         new = {
             number: event
-            for number, event in numbered
-            if number not in found and number not in gap.known and number > gap.after
+            for number, event in numbered.items()
+            if number > gap.oldest
+            and number not in gap.known
+            and number not in found
+            and event.segments
         }
-        found.update({number: event for number, event in new.items() if event.segments})
-        oldest = min(numbered, key=lambda pair: pair[0], default=None)
-        if not new or oldest is None or oldest[0] <= gap.after + 1:
+        found |= new
+        oldest = min(numbered, default=None)
+        goes_on = any(not event.is_own for event in new.values())
+        if oldest is None or oldest <= gap.oldest or (oldest <= gap.newest and not goes_on):
             break
-        start = _start(connection, oldest[1])
-        if start is None:
+        at = _start(connection, numbered[oldest])
+        if at is None or at == start:
             break
+        start = at
     return [found[number] for number in sorted(found)]
 
 
@@ -146,6 +171,11 @@ def _event(connection: LiveConnection, frame: Any) -> MessageEvent | None:
     common = {"post_type": "message", "self_id": connection.event_self_id or connection.self_id}
     event = event_parser.parse({**common, **fields.mapping(frame)})
     return event if isinstance(event, MessageEvent) else None
+
+
+def _kinds(connection: LiveConnection) -> list[str]:
+    """The kinds of chats of which the implementation has a history."""
+    return [kind for kind in ("group", "private") if _action(connection, kind)]
 
 
 def _action(connection: LiveConnection, kind: str) -> str:

@@ -16,11 +16,19 @@ MOST_KNOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A group whose history may have more: sequences above `after` that are not `known`."""
+    """A group whose history may have more: sequences that are not `known` among or above those
+    that are. Below `oldest` nothing is looked for: it was said before, or is stored."""
 
     group_id: PlatformId
-    after: int
     known: frozenset[int]
+
+    @property
+    def oldest(self) -> int:
+        return min(self.known)
+
+    @property
+    def newest(self) -> int:
+        return max(self.known)
 
 
 def candidates(bot_id: int) -> list[Gap]:
@@ -44,7 +52,7 @@ def _gap(chat: Chat) -> Gap | None:
     if not known:
         return None
     group_id = PlatformId(chat.external_id, chat.external_id_is_number)
-    return Gap(group_id, min(known), frozenset(known))
+    return Gap(group_id, frozenset(known))
 
 
 def _sequences(told: Iterable[str]) -> set[int]:
