@@ -55,10 +55,9 @@ def _login(world: World, _params: Params) -> Answer:
     return Answer({"user_id": world.self_id, "nickname": world.bot_name})
 
 
-def _version(_world: World, _params: Params) -> Answer:
-    return Answer(
-        {"app_name": "arise-simulator", "protocol_version": "v11", "app_version": "1.0.0"}
-    )
+def _version(world: World, _params: Params) -> Answer:
+    told = {"app_name": world.app_name, "app_version": world.app_version}
+    return Answer({**told, "protocol_version": "v11"})
 
 
 def _send_group(world: World, params: Params) -> Answer:
@@ -104,13 +103,22 @@ def _history(kind: str, name: str) -> Callable[[World, Params], Answer]:
     def handler(world: World, params: Params) -> Answer:
         chat = f"{kind}:{_identifier(params, name)}"
         count = params.get("count", 20)
+        start = params.get("message_seq") or params.get("message_id")
         found = [
             said for said in world.messages.values() if said.chat == chat and not said.recalled
         ]
+        if start is not None:
+            # Some name a message by its id there, others by its number in the chat.
+            last = max((said.sequence for said in found if start in _names(said)), default=0)
+            found = [said for said in found if said.sequence <= last]
         kept = found[-count:] if isinstance(count, int) and count > 0 else []
         return Answer({"messages": [world.message_event(said) for said in kept]})
 
     return handler
+
+
+def _names(said: Said) -> tuple[int, int]:
+    return said.message_id, said.sequence
 
 
 def _group(world: World, group_id: Id) -> dict[str, Any]:
@@ -128,7 +136,7 @@ def _member(world: World, group_id: Id, user_id: Id) -> dict[str, Any]:
         "user_id": user_id,
         "nickname": world.name(user_id),
         "card": "",
-        "role": "member",
+        "role": world.bot_role if user_id == world.self_id else "member",
         "is_robot": False,
     }
 

@@ -44,6 +44,7 @@ class World:
     """One account's view of the platform. `now` gives seconds since the epoch.
 
     Message ids begin at random, so that after a restart nothing looks like a redelivery.
+    `app_name` and `app_version` are what it says that it is; `bot_role` is the bot's in every group.
     """
 
     self_id: Id
@@ -54,6 +55,9 @@ class World:
     now: Callable[[], float] = time.time
     next_id: int = field(default_factory=lambda: 10**9 + secrets.randbelow(10**9))
     sequences: dict[str, int] = field(default_factory=dict)
+    app_name: str = "arise-simulator"
+    app_version: str = "1.0.0"
+    bot_role: str = "member"
 
     @property
     def sent(self) -> list[Said]:

@@ -1,7 +1,6 @@
 """What becomes of a send's answer."""
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.db import OperationalError
 
 from botgateway import delivery
@@ -12,6 +11,7 @@ from core import sending
 from core.models import OutboxEntry
 from core.sending import Claimed
 from tests.factories import make_bot, make_chat, make_sent
+from tests.flows.waiting import in_database
 
 pytestmark = pytest.mark.django_db
 SENT = Response(echo="send-1-1", ok=True, retcode=0, data={"message_id": 5})
@@ -47,7 +47,6 @@ async def nowhere(*_: object) -> None:
 
 @pytest.mark.django_db(transaction=True)
 async def test_what_was_never_handed_over_waits_for_the_next_connection() -> None:
-    @sync_to_async
     def claimed() -> tuple[OutboxEntry, Claimed]:
         bot = make_bot(connection_number=7)
         entry = make_sent(make_chat(bot), state="pending").entry
@@ -55,9 +54,9 @@ async def test_what_was_never_handed_over_waits_for_the_next_connection() -> Non
         (claim,) = sending.claim(bot.pk, 7)
         return entry, claim
 
-    entry, claim = await claimed()
+    entry, claim = await in_database(claimed)
     connection = LiveConnection(7, entry.bot_id, "1", "universal", Calls(nowhere), nowhere)
     connection.calls.close()
     await delivery.deliver(connection, claim)
-    await sync_to_async(entry.refresh_from_db)()
+    await in_database(entry.refresh_from_db)
     assert (entry.state, entry.connection_number) == ("pending", None)

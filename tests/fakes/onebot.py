@@ -27,18 +27,22 @@ class Behaviour:
     """How one call is taken.
 
     `delivered`: it is done on the platform, at once or `delivered_later_seconds` after what was
-    answered (a failure or nothing then). `answered`: a response is sent, `after_seconds` later.
-    `retcode` other than 0 makes it a failure with `message`, whatever was delivered. `hang_up`
-    cuts the connection before or after the response.
+    answered (a failure or nothing then); `told`: the events of what was done follow. `answered`: a
+    response is sent, `after_seconds` later. `retcode` other than 0 makes it a failure with
+    `message`, whatever was delivered; `pretended` makes it a success with `data`. `hang_up` cuts
+    the connection before or after the response.
     """
 
     delivered: bool = True
     delivered_later_seconds: float = 0
+    told: bool = True
     answered: bool = True
     after_seconds: float = 0
     retcode: int = 0
     message: str = ""
     message_id: int | None = None
+    pretended: bool = False
+    data: Any = None
     hang_up: Literal["never", "before", "after"] = "never"
 
 
@@ -55,6 +59,11 @@ def silent(*, delivered: bool) -> Behaviour:
 def refused(retcode: int = 1200, message: str = "EventChecker Failed: 被禁言") -> Behaviour:
     """Not done, and said so."""
     return Behaviour(delivered=False, retcode=retcode, message=message)
+
+
+def pretends(data: Any = None) -> Behaviour:
+    """Not done, and answered as if it were."""
+    return Behaviour(delivered=False, pretended=True, data=data)
 
 
 def timeout_but_sent() -> Behaviour:
@@ -106,13 +115,18 @@ class FakeOneBot(SimulatedPlatform):
         extra_headers: dict[str, str | None] | None = None,
         heartbeat_seconds: float = 0,
         report_own_messages: bool = False,
+        app_name: str = "",
+        app_version: str = "",
     ) -> None:
-        """`extra_headers` overrides headers; None leaves one out."""
+        """`extra_headers` overrides headers; None leaves one out. `app_name` and `app_version` are
+        those of an implementation that it passes itself off as."""
         if auth == "query" and token:
             url = f"{url}{'&' if '?' in url else '?'}{urlencode({'access_token': token})}"
         world = World(
             wire_id(self_id), "Robot", {20001: "Test group"}, {10002: "Ann", 10003: "Bob"}
         )
+        if app_name:
+            world.app_name, world.app_version = app_name, app_version
         super().__init__(
             url, self_id=self_id, token=token, world=world, heartbeat_seconds=heartbeat_seconds
         )
@@ -122,13 +136,14 @@ class FakeOneBot(SimulatedPlatform):
         self._auth = auth
         self._role = role
         self._extra_headers = extra_headers or {}
-        self._once: dict[str, deque[Behaviour]] = defaultdict(deque)
+        self._once: dict[tuple[str, Any], deque[Behaviour]] = defaultdict(deque)
         self._always: dict[str, Behaviour] = {}
         self._changed = asyncio.Event()
 
-    def script(self, action: str, *behaviours: Behaviour) -> None:
-        """The next calls of an action are taken like this, one after the other."""
-        self._once[action].extend(behaviours)
+    def script(self, action: str, *behaviours: Behaviour, about: int | None = None) -> None:
+        """The next calls of an action are taken like this, one after the other; with `about`, those
+        that name this message."""
+        self._once[action, about].extend(behaviours)
 
     def always(self, action: str, behaviour: Behaviour) -> None:
         """Every call of an action is taken like this, unless it is scripted."""
@@ -206,7 +221,8 @@ class FakeOneBot(SimulatedPlatform):
         self.calls.append(
             Received(action, call.get("params") or {}, call.get("echo"), time.monotonic())
         )
-        queue = self._once[action]
+        about = (call.get("params") or {}).get("message_id")
+        queue = self._once[action, about] or self._once[action, None]
         behaviour = queue.popleft() if queue else self._always.get(action, Behaviour())
         later = behaviour.delivered_later_seconds
         response: Frame = {}
@@ -215,6 +231,8 @@ class FakeOneBot(SimulatedPlatform):
             response, done = self.perform(call)
         if behaviour.retcode:
             response = platform.failure(call, behaviour.retcode, behaviour.message)
+        elif behaviour.pretended:
+            response = platform.success(call, behaviour.data)
         elif behaviour.message_id is not None:
             response["data"] = {"message_id": behaviour.message_id}
         self._changed.set()
@@ -222,8 +240,9 @@ class FakeOneBot(SimulatedPlatform):
         if behaviour.delivered and later:
             await asyncio.sleep(later)
             _, done = self.perform(call)
-        with contextlib.suppress(platform.NoConnection):
-            await self.tell(done)
+        if behaviour.told:
+            with contextlib.suppress(platform.NoConnection):
+                await self.tell(done)
         self._changed.set()
 
     async def _respond(self, behaviour: Behaviour, response: Frame) -> None:

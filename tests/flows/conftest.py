@@ -17,9 +17,11 @@ from tests.fakes.model import Script, ScriptedModel
 from tests.fakes.model_fixtures import script, scripted_model
 from tests.fakes.onebot import FakeOneBot
 from tests.fakes.site import Site
+from tests.flows.waiting import introduced
 
 __all__ = ["script", "scripted_model"]
 TOKEN = "a-token-of-the-test"
+NAPCAT = {"app_name": "NapCat.Onebot", "app_version": "4.8.100"}
 
 
 @pytest.fixture(scope="session")
@@ -77,12 +79,15 @@ def platform(site: Site, bot: Bot) -> Platform:
 
     @asynccontextmanager
     async def connected(**options: Any) -> AsyncIterator[FakeOneBot]:
-        """`behind_seconds`: how far the platform's clock is behind; else FakeOneBot's options."""
+        """`behind_seconds`: how far the platform's clock is behind; else FakeOneBot's options. One
+        that says what it is was asked for it when it is given."""
         given = {"self_id": bot.self_id, "token": TOKEN, **options}
         behind = given.pop("behind_seconds", 0)
         onebot = FakeOneBot(given.pop("url", site.gateway_url), **given)
         onebot.world.now = lambda: time.time() - behind
         async with onebot:
+            if "app_name" in given:
+                await introduced(bot)
             yield onebot
 
     return connected
