@@ -60,7 +60,10 @@ async def _data(connection: LiveConnection, call: Call) -> Any:
 
 
 async def learn_role(connection: LiveConnection, group_id: WireId) -> None:
-    """Ask, once a connection, which role the bot has in a group: what it may do hangs on it."""
+    """Ask, once a connection, which role the bot has in a group: what it may do hangs on it.
+
+    The answer may be faster than the group's first message is stored; then the next message asks.
+    """
     if group_id.value in connection.roles_asked or not connection.is_sender:
         return
     connection.roles_asked.add(group_id.value)
@@ -69,4 +72,6 @@ async def learn_role(connection: LiveConnection, group_id: WireId) -> None:
     member = await _data(connection, actions.get_group_member_info(group_id.wire(), user_id))
     role = member.get("role") if isinstance(member, dict) else None
     if isinstance(role, str):
-        await database.run(chatroles.keep, connection.bot_id, group_id.value, role)
+        known = await database.run(chatroles.keep, connection.bot_id, group_id.value, role)
+        if not known:
+            connection.roles_asked.discard(group_id.value)
