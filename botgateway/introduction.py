@@ -35,6 +35,7 @@ async def introduce(connection: LiveConnection) -> None:
         await database.run(
             platforms.keep,
             connection.bot_id,
+            connection.number,
             app_name=app_name,
             app_version=app_version,
             user_agent=connection.user_agent,

@@ -36,10 +36,12 @@ def lacks(bot: Bot, action: str) -> bool:
     return action in (bot.platform.get("missing") or ())
 
 
-def keep(bot_id: int, **told: Any) -> None:
-    """Keep what a new connection told of its implementation: `app_name`, `app_version`,
+def keep(bot_id: int, connection_number: int, **told: Any) -> None:
+    """Keep what the bot's live connection told of its implementation: `app_name`, `app_version`,
     `user_agent`, `actions`. What it lacked before is asked anew: people upgrade."""
-    Bot.objects.filter(pk=bot_id).update(platform={**told, "missing": []})
+    Bot.objects.filter(pk=bot_id, connection_number=connection_number).update(
+        platform={**told, "missing": []}
+    )
 
 
 def learn_missing(bot_id: int, action: str) -> None:

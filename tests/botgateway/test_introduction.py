@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from botgateway import introduction
+from botgateway import introduction, platforms
 from botgateway.actions import Response
 from botgateway.calls import Calls
 from botgateway.connections import LiveConnection
@@ -46,3 +46,12 @@ async def test_the_bots_role_is_asked_until_its_group_is_known_and_then_no_more(
     await in_database(chat.refresh_from_db)
     assert chat.bot_role == "admin"
     assert asked == ["get_group_member_info"] * 2
+
+
+@pytest.mark.django_db
+def test_what_an_older_connection_tells_late_is_not_kept() -> None:
+    bot = make_bot(connection_number=2)
+    platforms.keep(bot.pk, 2, app_name="NapCat.Onebot", app_version="4.8.100")
+    platforms.keep(bot.pk, 1, app_name="onebots", app_version="1")
+    bot.refresh_from_db()
+    assert platforms.dialect_of(bot).name == "NapCat"
