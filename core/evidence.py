@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
+from django.db.models import Q
 
 from core import sending
 from core.messages import PlatformId
@@ -28,16 +29,21 @@ def take_echo(chat: Chat, *, message_id: PlatformId | None, text: str) -> bool:
     """Whether something that the bot's account said is a message that the Outbox sent.
 
     By its id where the answer came before the echo; else by its text while the answer is out. For
-    an entry whose outcome is unknown it is the evidence that it was sent.
+    an entry whose outcome is unknown, or becomes so later, it is the evidence that it was sent.
     """
-    entries = OutboxEntry.objects.filter(chat=chat, action=OutboxEntry.Action.SEND)
-    if message_id and entries.filter(platform_message_id=message_id.value).exists():
+    known = Q(state__in=OPEN)
+    if message_id:
+        known |= Q(platform_message_id=message_id.value)
+    # One look: between two, an answer would take an entry from what the second one finds to what
+    # the first one did.
+    found = OutboxEntry.objects.filter(known, chat=chat, action=OutboxEntry.Action.SEND)
+    entries = list(found.order_by("pk"))
+    if message_id and any(entry.platform_message_id == message_id.value for entry in entries):
         return True
     said = _comparable(text)
-    for entry in entries.filter(state__in=OPEN).order_by("pk"):
+    for entry in entries:
         if _comparable(text_of(entry.parts)) == said:
-            if entry.state == State.UNKNOWN:
-                sending.mark_sent(entry.pk, message_id)
+            sending.echoed(entry.pk, message_id)
             return True
     return False
 

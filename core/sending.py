@@ -151,25 +151,53 @@ def hand_back(entry_id: int, connection_number: int) -> bool:
     return bool(
         OutboxEntry.objects.filter(
             pk=entry_id, state=State.SENDING, connection_number=connection_number
-        ).update(state=State.PENDING, sending_at=None, connection_number=None)
+        ).update(
+            state=State.PENDING, sending_at=None, connection_number=None, platform_message_id=""
+        )
     )
 
 
 def mark_sent(entry_id: int, message_id: PlatformId | None, *, note: str = "") -> bool:
-    """sending | unknown → sent, with the platform's id (None where it told none). `note` says what
-    was changed to get it through."""
+    """sending | unknown → sent, with the platform's id (None where it told none; then an echo may
+    have). `note` says what was changed to get it through."""
+    told: dict[str, Any] = {}
+    if message_id:
+        told["platform_message_id"] = message_id.value
+        told["platform_message_id_is_number"] = message_id.is_number
     settled = _settle(
         Q(pk=entry_id, action=Action.SEND, state__in=(State.SENDING, State.UNKNOWN)),
         state=State.SENT,
         error=note,
-        platform_message_id=message_id.value if message_id else "",
-        platform_message_id_is_number=message_id.is_number if message_id else True,
+        **told,
     )
     if settled and message_id is None:
         # What has no id on the platform can't be taken back there.
         with transaction.atomic():
             follow_up(target_id=entry_id)
-    return settled
+    return bool(settled)
+
+
+def echoed(entry_id: int, message_id: PlatformId | None) -> None:
+    """The platform told of what this entry says: an unknown one was sent. One that still waits for
+    its answer keeps the id: it is the evidence where that never comes (`mark_unknown`)."""
+    sending = OutboxEntry.objects.filter(pk=entry_id, state=State.SENDING)
+    if message_id is None:
+        waits = sending.exists()
+    else:
+        waits = bool(
+            sending.update(
+                platform_message_id=message_id.value,
+                platform_message_id_is_number=message_id.is_number,
+            )
+        )
+    if not waits:
+        mark_sent(entry_id, message_id)
+
+
+def _mark_echoed(which: Q) -> int:
+    """sending → sent, of those whose echo came and whose answer will not."""
+    echo_came = Q(action=Action.SEND, state=State.SENDING) & ~Q(platform_message_id="")
+    return _settle(which & echo_came, state=State.SENT, error="")
 
 
 def confirm(entry_id: int) -> bool:
@@ -226,11 +254,12 @@ def mark_failed(entry_id: int, *, reason: str, error: str = "") -> bool:
         settled = _settle(which, state=State.FAILED, reason=reason, error=error)
         if settled:
             follow_up(target_id=entry_id)
-    return settled
+    return bool(settled)
 
 
 def mark_unknown(entry_id: int, *, reason: str, error: str = "", evidence: bool = True) -> bool:
-    """sending → unknown: it may have been done, so it is never done again by itself.
+    """sending → unknown: it may have been done, so it is never done again by itself. Where the
+    platform's echo came meanwhile, it was done: sending → sent.
 
     The chat's later messages wait ARISE_SETTLE_SECONDS for evidence; where the connection is lost
     they count from the next one. `evidence` is False where the implementation can give none.
@@ -238,6 +267,8 @@ def mark_unknown(entry_id: int, *, reason: str, error: str = "", evidence: bool 
     now = database_now()
     seconds = settings.ARISE_SETTLE_SECONDS if evidence else 0
     until = None if reason == CONNECTION_LOST else now + timedelta(seconds=seconds)
+    if _mark_echoed(Q(pk=entry_id)):
+        return True
     with transaction.atomic():
         settled = _settle(
             Q(pk=entry_id, state=State.SENDING),
@@ -248,15 +279,15 @@ def mark_unknown(entry_id: int, *, reason: str, error: str = "", evidence: bool 
         )
         if settled:
             follow_up(target_id=entry_id)
-    return settled
+    return bool(settled)
 
 
 CONNECTION_LOST = "connection_lost"
 
 
-def _settle(which: Q, **values: Any) -> bool:
+def _settle(which: Q, **values: Any) -> int:
     values.setdefault("reason", "")
-    return bool(OutboxEntry.objects.filter(which).update(settled_at=ClockTimestamp(), **values))
+    return OutboxEntry.objects.filter(which).update(settled_at=ClockTimestamp(), **values)
 
 
 def _discard(which: Q, reason: str, **values: Any) -> int:
@@ -314,12 +345,10 @@ def connected(bot_id: int, connection_number: int, *, evidence: bool = True) -> 
     seconds = settings.ARISE_SETTLE_SECONDS if evidence else 0
     until = now + timedelta(seconds=seconds)
     entries = OutboxEntry.objects.filter(bot_id=bot_id)
+    theirs = Q(bot_id=bot_id, connection_number__lt=connection_number)
     with transaction.atomic():
-        orphans = list(
-            entries.filter(
-                state=State.SENDING, connection_number__lt=connection_number
-            ).values_list("pk", flat=True)
-        )
+        _mark_echoed(theirs)
+        orphans = list(entries.filter(theirs, state=State.SENDING).values_list("pk", flat=True))
         lost = entries.filter(pk__in=orphans, state=State.SENDING).update(
             state=State.UNKNOWN, reason=CONNECTION_LOST, settled_at=now, error=""
         )
@@ -338,10 +367,13 @@ def sweep() -> None:
     closed += _discard(Q(bot__enabled=False), "bot_disabled")
     closed += _discard(_switched_off(), "capability_off")
     settle = timedelta(seconds=settings.ARISE_SETTLE_SECONDS)
-    lost = OutboxEntry.objects.filter(
-        state=State.SENDING,
-        sending_at__lt=now - timedelta(seconds=2 * settings.ARISE_SEND_TIMEOUT_SECONDS + 30),
-    ).update(state=State.UNKNOWN, reason="sender_lost", settled_at=now, evidence_until=now + settle)
+    abandoned = Q(
+        sending_at__lt=now - timedelta(seconds=2 * settings.ARISE_SEND_TIMEOUT_SECONDS + 30)
+    )
+    _mark_echoed(abandoned)
+    lost = OutboxEntry.objects.filter(abandoned, state=State.SENDING).update(
+        state=State.UNKNOWN, reason="sender_lost", settled_at=now, evidence_until=now + settle
+    )
     # Found lost only after a newer connection was up: its wait has begun without it.
     OutboxEntry.objects.filter(
         state=State.UNKNOWN,

@@ -273,6 +273,38 @@ def test_the_platforms_echo_of_an_unknown_message_is_the_evidence_that_it_was_se
     assert state(later) == "unknown"
 
 
+@pytest.mark.parametrize("how", ["no_answer", "reconnected", "swept"])
+def test_an_echo_that_came_before_its_answer_settles_a_send_that_gets_none(
+    bot: Bot, chat: Chat, how: str
+) -> None:
+    old = timezone.now() - timedelta(hours=1)
+    made = {"connection_number": CONNECTION - 1, "sending_at": old}
+    message = make_sent(chat, "hello", "sending", entry=made)
+    assert evidence.take_echo(chat, message_id=PlatformId("555"), text="hello")
+    assert state(message) == "sending"
+    if how == "no_answer":
+        sending.mark_unknown(entry_id(message), reason="no_answer")
+    elif how == "reconnected":
+        assert sending.connected(bot.pk, CONNECTION) == 0
+    else:
+        sending.sweep()
+    assert state(message) == "sent"
+    assert message.entry is not None
+    assert message.entry.platform_message_id == "555"
+
+
+@pytest.mark.parametrize(("answered", "kept"), [("556", "556"), (None, "555")])
+def test_the_answer_tells_the_id_and_the_echo_where_the_answer_does_not(
+    chat: Chat, answered: str | None, kept: str
+) -> None:
+    message = make_sent(chat, "hello", "sending")
+    evidence.take_echo(chat, message_id=PlatformId("555"), text="hello")
+    sending.mark_sent(entry_id(message), PlatformId(answered) if answered else None)
+    assert state(message) == "sent"
+    assert message.entry is not None
+    assert message.entry.platform_message_id == kept
+
+
 @pytest.mark.parametrize("before", ["pending", "sent", "failed", "discarded"])
 def test_other_words_and_other_states_are_no_echo(chat: Chat, before: str) -> None:
     message = make_sent(chat, "hello", before)
