@@ -4,6 +4,7 @@ A late answer is evidence too; it is settled like any answer (core.sending).
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,6 +24,7 @@ FIRST_READ_SECONDS = 1
 MOST_READS = 6
 LACKED_TWICE = 2
 KNOWN_BEFORE = 100
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)")
 
 
 def take_echo(chat: Chat, *, message_id: PlatformId | None, text: str) -> bool:
@@ -195,10 +197,18 @@ def settle_by_hand(entry: OutboxEntry, *, was_sent: bool, message_id: str = "") 
     return sending.mark_sent(entry.pk, known)
 
 
+def is_anothers(entry: OutboxEntry, message_id: str) -> bool:
+    """Whether an id is known as that of another message of the entry's chat, which a recall under it
+    would take back. What was taken for words of the account's own may be this very message."""
+    sent = OutboxEntry.objects.filter(chat=entry.chat_id, platform_message_id=message_id)
+    said = InboundItem.objects.filter(chat=entry.chat_id, platform_message_id=message_id)
+    return sent.exclude(pk=entry.pk).exists() or said.filter(from_self=False).exists()
+
+
 def _is_number(entry: OutboxEntry, message_id: str) -> bool:
     """Ids go out in the type in which the bot's others came in."""
     others = OutboxEntry.objects.filter(bot=entry.bot_id).exclude(platform_message_id="")
     is_number = (
         others.order_by("-pk").values_list("platform_message_id_is_number", flat=True).first()
     )
-    return message_id.lstrip("-").isdecimal() and is_number is not False
+    return _NUMBER.fullmatch(message_id) is not None and is_number is not False

@@ -57,6 +57,11 @@ def change_url(model: type[Model], key: object) -> str:
     return reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[key])
 
 
+def page_of(row: Model) -> str:
+    """The page of a row at hand."""
+    return change_url(type(row), row.pk)
+
+
 def list_url(model: type[Model], **filters: object) -> str:
     """The list of a model's rows, filtered."""
     meta = model._meta
@@ -77,12 +82,17 @@ def moment(field: str, description: "str | _StrPromise") -> Callable[[Model], st
         value: datetime | None = getattr(row, field)
         if value is None:
             return "–"
-        day, clock = timezone.localtime(value).strftime("%Y-%m-%d %H:%M:%S").split()
         return format_html(
-            '<span class="arise-when">{}</span> <span class="arise-when">{}</span>', day, clock
+            '<span class="arise-when">{}</span> <span class="arise-when">{}</span>',
+            *clock(value).split(),
         )
 
     return shown
+
+
+def clock(moment: datetime) -> str:
+    """A time to the second, in the person's zone."""
+    return timezone.localtime(moment).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def link(url: str, text: object) -> SafeString:

@@ -39,7 +39,7 @@ class FactAdmin(ModelAdmin[Row], Generic[Row]):
     show_full_result_count = False
     list_per_page = 50
     list_filter_sheet = True
-    actions = None
+    actions: tuple[str, ...] | None = None
     ordering: ClassVar[tuple[str, ...]] = ("-id",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
