@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -19,12 +19,13 @@ from django.utils.translation import gettext as _
 from botgateway.admin import connection_state, implementation_of, live, with_open_connections
 from botgateway.models import RefusedConnection
 from core.admin import display
-from core.models import Bot, Chat, OutboxEntry, Turn
+from core.models import Bot, Chat, OutboxEntry, SentMessage, Turn
 
 _SHOWN = 5
 _SHOWN_BOTS = 12
 LATELY = timedelta(hours=24)
 _OPEN = (OutboxEntry.State.PENDING, OutboxEntry.State.SENDING, OutboxEntry.State.UNKNOWN)
+_CHANGES = (OutboxEntry.Action.RECALL, OutboxEntry.Action.EDIT)
 _WENT_WRONG = (OutboxEntry.State.FAILED, OutboxEntry.State.UNKNOWN)
 
 
@@ -113,25 +114,41 @@ def _bot_line(bot: Bot) -> BotLine:
 def _waiting() -> list[Waiting]:
     due = Chat.objects.filter(turn_due_at__isnull=False).count()
     running = Turn.objects.filter(state=Turn.State.RUNNING).count()
-    states: dict[str, int] = dict(
-        OutboxEntry.objects.filter(state__in=_OPEN)
-        .order_by()
-        .values_list("state")
-        .annotate(count=Count("pk"))
-    )
-    lines = [
+    return [
         Waiting(_("chats to be judged"), due, display.list_url(Chat, turn_due_at__isempty=0)),
         Waiting(
             _("turns running"),
             running,
             display.list_url(Turn, state__exact=Turn.State.RUNNING.value),
         ),
+        *_outbox(),
     ]
-    for state in _OPEN:
-        url = display.list_url(OutboxEntry, state__exact=state.value)
-        text = _("Outbox: %(state)s") % {"state": state.label}
-        lines.append(Waiting(text, states.get(state.value, 0), url))
-    return lines
+
+
+def _outbox() -> list[Waiting]:
+    state = OutboxEntry.State
+    unknown, changes = state.UNKNOWN.value, [action.value for action in _CHANGES]
+    counted: dict[str, int] = OutboxEntry.objects.filter(state__in=_OPEN).aggregate(
+        pending=Count("pk", filter=Q(state=state.PENDING)),
+        sending=Count("pk", filter=Q(state=state.SENDING)),
+        messages=Count("pk", filter=Q(state=unknown, action=OutboxEntry.Action.SEND)),
+        changes=Count("pk", filter=Q(state=unknown, action__in=changes)),
+    )
+    lines = [
+        Waiting(
+            _("Outbox: %(state)s") % {"state": known.label},
+            counted[known.value],
+            display.list_url(OutboxEntry, state__exact=known.value),
+        )
+        for known in (state.PENDING, state.SENDING)
+    ]
+    of_messages = display.list_url(SentMessage, entry__state__exact=unknown)
+    of_changes = display.list_url(OutboxEntry, state__exact=unknown, action__in=",".join(changes))
+    return [
+        *lines,
+        Waiting(_("messages of unknown outcome"), counted["messages"], of_messages),
+        Waiting(_("recalls and edits of unknown outcome"), counted["changes"], of_changes),
+    ]
 
 
 def _websocket_url(request: HttpRequest) -> str:

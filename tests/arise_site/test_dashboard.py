@@ -27,6 +27,9 @@ def fill() -> None:
     factories.make_sent(chat, "lost", "failed", entry={"reason": "refused"})
     factories.make_sent(chat, "who knows", "unknown", entry={"reason": "timeout"})
     factories.make_sent(chat, "waits", "pending")
+    sent = factories.make_sent(chat)
+    for action in ("recall", "edit"):
+        factories.make_entry(sent, action=action, target=sent.entry, state="unknown")
     factories.make_refusal(reason="unknown_bot")
 
 
@@ -57,7 +60,8 @@ def test_it_tells_who_is_connected_what_waits_and_what_failed(admin_client: Clie
         "turns running": 0,
         "Outbox: pending": 1,
         "Outbox: sending": 0,
-        "Outbox: unknown": 1,
+        "messages of unknown outcome": 1,
+        "recalls and edits of unknown outcome": 2,
     }
 
 
