@@ -16,7 +16,13 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from botgateway.admin import connection_state, implementation_of, live, with_open_connections
+from botgateway.admin import (
+    connection_state,
+    implementation_of,
+    live,
+    silence,
+    with_open_connections,
+)
 from botgateway.models import RefusedConnection
 from core.admin import display
 from core.models import Bot, Chat, OutboxEntry, SentMessage, Turn
@@ -36,6 +42,7 @@ class BotLine:
     bot: Bot
     url: str
     state: SafeString
+    silence: SafeString | str
     implementations: Sequence[str]
     nicknames: Sequence[str]
 
@@ -106,6 +113,7 @@ def _bot_line(bot: Bot) -> BotLine:
         bot=bot,
         url=display.change_url(Bot, bot.pk),
         state=connection_state(bot),
+        silence=silence(connections),
         implementations=list(dict.fromkeys(map(implementation_of, connections))),
         nicknames=list(dict.fromkeys(c.nickname for c in connections if c.nickname)),
     )

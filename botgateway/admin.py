@@ -7,12 +7,13 @@ from django.contrib import admin
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from botgateway import own_reports
 from botgateway.models import Connection, RefusedConnection
 from core.admin import display
 from core.admin.bots import BotAdmin
@@ -57,6 +58,15 @@ def connection_state(bot: Bot) -> SafeString:
     return display.label(_("connected for %(time)s") % {"time": timesince(since)}, "good")
 
 
+def silence(connections: Sequence[Connection]) -> SafeString | str:
+    """A warning where a bot's live connections do not tell of its own messages; else nothing."""
+    silent = own_reports.silent(connections)
+    if silent is None:
+        return ""
+    label = display.label(_("own messages not reported"), "warn")
+    return format_html("{} {}", label, own_reports.advice(silent))
+
+
 admin.site.unregister(Bot)
 
 
@@ -94,7 +104,9 @@ class ConnectedBotAdmin(BotAdmin):
     def connections(self, bot: Bot) -> SafeString:
         if bot._state.adding:
             return display.label(_("not connected"))
-        lines = [(_line(connection),) for connection in live(bot)]
+        open_ones = live(bot)
+        lines: list[tuple[SafeString | str]] = [(_line(one),) for one in open_ones]
+        lines.append((silence(open_ones),))
         lines.append((display.link(display.list_url(Connection, bot__id__exact=bot.pk), _("all")),))
         return format_html_join("", "<div>{}</div>", [(connection_state(bot),), *lines])
 
@@ -122,6 +134,7 @@ class ConnectionAdmin(FactAdmin[Connection]):
         "state",
         "named",
         "online",
+        "own_messages",
         "remote_address",
         _LAST_FRAME,
         _CLOSED,
@@ -137,8 +150,8 @@ class ConnectionAdmin(FactAdmin[Connection]):
         "remote_address",
         "close_reason",
     )
-    readonly_fields = ("state", "named")
-    exclude = ("implementation", "version")
+    readonly_fields = ("state", "named", "own_messages")
+    exclude = ("implementation", "version", "reports_own")
 
     @admin.display(description=gettext_lazy("state"))
     def state(self, connection: Connection) -> SafeString:
@@ -151,6 +164,18 @@ class ConnectionAdmin(FactAdmin[Connection]):
     @admin.display(description=gettext_lazy("implementation"))
     def named(self, connection: Connection) -> SafeString:
         return display.name(implementation_of(connection))
+
+    @admin.display(description=gettext_lazy("own messages"), ordering="reports_own")
+    def own_messages(self, connection: Connection) -> SafeString | str:
+        """Whether its events tell of what the bot says; what to do, while it is open."""
+        if connection.reports_own is None:
+            return "–"
+        if connection.reports_own:
+            return display.label(_("reported"), "good")
+        if connection.closed_at is not None:
+            return display.label(_("not reported"))
+        label = display.label(_("not reported"), "warn")
+        return format_html("{} {}", label, own_reports.advice(connection))
 
 
 @admin.register(RefusedConnection)

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
+from botgateway import own_reports
 from botgateway.models import Connection, RefusedConnection
 from botgateway.simulator import bots
 from core import doctor
@@ -56,7 +57,18 @@ def _liveness(name: str, who: str, live: list[Connection], now: datetime) -> Fin
         return Finding(name, "warning", f"{message}; the account is logged out", advice)
     if age > _QUIET:
         return Finding(name, "warning", message, "see whether the implementation still runs")
-    return Finding(name, "ok", message)
+    return _own_reports(name, message, live)
+
+
+def _own_reports(name: str, message: str, live: list[Connection]) -> Finding:
+    """A warning only where a setting mends it: nobody can do anything about the others."""
+    silent = own_reports.silent(live)
+    if silent is None:
+        return Finding(name, "ok", message)
+    message = f"{message}; it does not report the bot's own messages"
+    if not own_reports.setting(silent):
+        return Finding(name, "ok", message)
+    return Finding(name, "warning", message, own_reports.advice(silent))
 
 
 def _refusal(bot: Bot, now: datetime) -> str:

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from arise_site import dashboard
+from botgateway.models import Connection
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -72,6 +73,15 @@ def test_every_figure_leads_to_its_list(admin_client: Client) -> None:
         answer = admin_client.get(line.url)
         assert answer.status_code == 200
         assert answer.context["cl"].result_count == line.count
+
+
+def test_a_silent_implementation_is_named_with_what_to_do(admin_client: Client) -> None:
+    factories.make_connection(implementation="NapCat.Onebot", reports_own=False)
+    told = page(admin_client)
+    assert "own messages not reported" in told
+    assert "Switch on reportSelfMessage (上报自身消息) in NapCat" in told
+    Connection.objects.update(reports_own=True)
+    assert "own messages not reported" not in page(admin_client)
 
 
 def test_it_needs_as_many_queries_for_many_rows_as_for_few(admin_client: Client) -> None:

@@ -237,6 +237,8 @@ def test_the_simulators_bot_is_told_apart_from_a_real_one() -> None:
         ({"age": timedelta(hours=1)}, "warning", "last frame 3600 s ago"),
         ({"role": "event"}, "warning", "as Event only"),
         ({"closed_at": timezone.now()}, "warning", "not connected"),
+        ({"reports_own": True}, "ok", "last frame 5 s ago"),
+        ({"reports_own": False}, "ok", "does not report the bot's own messages"),
     ],
 )
 def test_a_connection_is_judged(fields: dict[str, Any], state: str, words: str) -> None:
@@ -248,3 +250,13 @@ def test_a_connection_is_judged(fields: dict[str, Any], state: str, words: str) 
     finding = only(gateway_checks.connections())
     assert finding.state == state
     assert words in finding.message
+
+
+def test_own_messages_that_are_not_reported_are_a_warning_where_a_setting_mends_it() -> None:
+    heard_at = timezone.now()
+    bot = Bot.objects.create(self_id="10000")
+    silent = {"bot": bot, "role": "universal", "process": "here:1", "last_frame_at": heard_at}
+    Connection.objects.create(**silent, implementation="go-cqhttp", reports_own=False)
+    finding = only(gateway_checks.connections())
+    assert finding.state == "warning"
+    assert "report-self-message in go-cqhttp's config.yml" in finding.advice

@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from botgateway import own_reports
 from botgateway.admin import connection_state, live, with_open_connections
 from botgateway.models import Connection
 from core.models import Bot
@@ -63,6 +64,58 @@ def test_connections_are_loaded_with_one_query_for_all_bots() -> None:
     with CaptureQueriesContext(connection) as seen:
         assert all(live(bot) for bot in with_open_connections(Bot.objects.all()))
     assert len(seen) == 2
+
+
+def page_of(client: Client, row: Bot | Connection) -> str:
+    url = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
+    return client.get(url).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("implementation", "setting"),
+    [
+        ("NapCat.Onebot", "reportSelfMessage (上报自身消息) in NapCat"),
+        ("LLOneBot", "reportSelfMessage (上报自身消息) in LLOneBot"),
+        ("go-cqhttp", "report-self-message in go-cqhttp"),
+        ("Lagrange.OneBot", "IgnoreSelf: false"),
+        ("", "go-cqhttp: report-self-message"),
+    ],
+)
+def test_a_silent_implementation_is_told_with_what_to_do(
+    admin_client: Client, implementation: str, setting: str
+) -> None:
+    made = make_connection(implementation=implementation, reports_own=False)
+    connections = reverse("admin:botgateway_connection_changelist")
+    for page in (
+        page_of(admin_client, made.bot),
+        page_of(admin_client, made),
+        admin_client.get(connections).content.decode(),
+    ):
+        assert "not reported" in page
+        assert setting in page
+
+
+def test_no_advice_is_given_for_what_is_over(admin_client: Client) -> None:
+    made = make_connection(reports_own=False, closed_at=timezone.now())
+    assert "not reported" in page_of(admin_client, made)
+    assert "Switch on" not in page_of(admin_client, made)
+    assert "not reported" not in page_of(admin_client, made.bot)
+
+
+@pytest.mark.parametrize(
+    ("known", "is_silent"),
+    [
+        ([None], False),
+        ([True], False),
+        ([False], True),
+        ([None, False], True),
+        ([False, True], False),
+        ([], False),
+    ],
+)
+def test_one_connection_that_tells_is_enough(known: list[bool | None], is_silent: bool) -> None:
+    made = [Connection(reports_own=reports) for reports in known]
+    assert (own_reports.silent(made) is not None) == is_silent
 
 
 def test_a_refused_handshake_is_shown(admin_client: Client) -> None:

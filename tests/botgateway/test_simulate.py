@@ -36,7 +36,9 @@ async def test_piped_lines_are_said_and_the_answers_are_waited_for() -> None:
         running = asyncio.create_task(_simulate(stub, "@bot hi\njust us\n", linger=1))
         said, aside = await stub.event(1), await stub.event(2)
         await stub.call("send_group_msg", group_id=20001, message=_HELLO)
+        own = await stub.event(3)
         shown = await running
+    assert (own["post_type"], own["message"]) == ("message_sent", _HELLO)
     assert [segment["type"] for segment in said["message"]] == ["at", "text"]
     assert said["sender"]["nickname"] == "Ann"
     assert [segment["type"] for segment in aside["message"]] == ["text"]

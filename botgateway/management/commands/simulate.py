@@ -76,7 +76,9 @@ class Command(BaseCommand):
         world.people[wire_id(options["user"])] = options["name"]
         world.groups[wire_id(options["group"])] = "Simulated group"
         url = options["url"] or _own_url()
-        return SimulatedPlatform(url, self_id=self_id, token=token, world=world)
+        platform = SimulatedPlatform(url, self_id=self_id, token=token, world=world)
+        platform.report_own_messages = True
+        return platform
 
     async def _run(
         self, platform: SimulatedPlatform, options: dict[str, Any], stdin: TextIO
