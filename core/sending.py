@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db.models import Case, F, Q, When
 
 from core.database import ClockTimestamp, database_now
 from core.messages import PlatformId
@@ -287,7 +287,9 @@ CONNECTION_LOST = "connection_lost"
 
 def _settle(which: Q, **values: Any) -> int:
     values.setdefault("reason", "")
-    return OutboxEntry.objects.filter(which).update(settled_at=ClockTimestamp(), **values)
+    # What was unknown left long before somebody found out, and stays at its place in the chat.
+    left = Case(When(state=State.UNKNOWN, then=F("settled_at")), default=ClockTimestamp())
+    return OutboxEntry.objects.filter(which).update(settled_at=left, **values)
 
 
 def _discard(which: Q, reason: str, **values: Any) -> int:

@@ -1,13 +1,24 @@
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
+from datetime import timezone as fixed_zone
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from core import records
+from core import evidence, records, sending
+from core.messages import PlatformId
 from core.models import Chat, InboundItem, SentMessage, Turn
-from tests.factories import make_bot, make_chat, make_decision, make_item, make_sent, make_turn
+from tests.factories import (
+    make_bot,
+    make_chat,
+    make_decision,
+    make_entry,
+    make_item,
+    make_sent,
+    make_turn,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -80,7 +91,7 @@ def test_the_oldest_comes_first(name: str) -> None:
 
 
 def test_times_are_utc_with_a_z() -> None:
-    east = timezone(timedelta(hours=8))
+    east = fixed_zone(timedelta(hours=8))
     told = records.time(datetime(2026, 11, 30, 16, 0, 0, 123456, tzinfo=east))
     assert told == "2026-11-30T08:00:00.123Z"
     assert records.time(datetime(2026, 11, 30, tzinfo=UTC)) == "2026-11-30T00:00:00.000Z"
@@ -133,6 +144,52 @@ def test_a_message_tells_the_state_of_its_current_entry() -> None:
     )
     assert (held["send_state"], held["held"], held["sent_at"]) == ("pending", "muted", None)
     assert recalled["sent_at"] is not None
+
+
+def test_an_edited_message_tells_its_current_version() -> None:
+    message = make_sent(make_chat(), "old", edits=1, entry={"platform_message_id": "77"})
+    recall = make_entry(message, action="recall", target=message.entry, content="", state="sending")
+    new = make_entry(message, content="new", waits_for=recall)
+    (before,) = everything("sentlog")
+    assert (before["content"], before["send_state"]) == ("old", "sent")
+    sending.confirm(recall.pk)
+    (between,) = everything("sentlog")
+    assert (between["content"], between["send_state"], between["edits"]) == ("new", "pending", 1)
+    assert (between["platform_message_id"], between["sent_at"]) == (None, None)
+    new.state = "sending"
+    new.save()
+    sending.mark_sent(new.pk, PlatformId("78"))
+    (after,) = everything("sentlog")
+    assert (after["send_state"], after["platform_message_id"]) == ("sent", "78")
+    assert after["sent_at"] > before["sent_at"]
+    assert [after[key] for key in ("handle", "created_at")] == [
+        before[key] for key in ("handle", "created_at")
+    ]
+
+
+@pytest.mark.parametrize("by", ["bot", "admin"])
+def test_a_recalled_message_keeps_when_it_was_sent(by: str) -> None:
+    earlier = timezone.now() - timedelta(minutes=1)
+    message = make_sent(make_chat(), "back", entry={"settled_at": earlier})
+    assert message.entry is not None
+    if by == "bot":
+        recall = make_entry(message, action="recall", target=message.entry, state="sending")
+        sending.confirm(recall.pk)
+    else:
+        sending.recalled_on_platform(message.entry, by_bot=False)
+    (record,) = everything("sentlog")
+    assert (record["send_state"], record["content"]) == ("recalled", "back")
+    assert record["sent_at"] == records.time(earlier)
+    assert record["reason"] == (None if by == "bot" else "recalled_by_admin")
+
+
+def test_a_message_was_sent_when_it_left_whenever_that_became_known() -> None:
+    earlier = timezone.now() - timedelta(hours=1)
+    message = make_sent(make_chat(), state="unknown", entry={"settled_at": earlier})
+    assert message.entry is not None
+    assert everything("sentlog")[0]["sent_at"] is None
+    evidence.settle_by_hand(message.entry, was_sent=True)
+    assert everything("sentlog")[0]["sent_at"] == records.time(earlier)
 
 
 def test_a_chat_tells_what_holds_in_it() -> None:
