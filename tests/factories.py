@@ -21,6 +21,8 @@ from core.models import (
     Turn,
     TurnStep,
 )
+from skills import store
+from skills.models import Skill
 
 _numbers = itertools.count(1)
 
@@ -167,3 +169,11 @@ def make_effective(*names: str) -> Effective:
     """What holds in a chat: the named capabilities and tags (`tag.user`), nothing else."""
     known = (*CAPABILITIES, *(f"tag.{tag}" for tag in TAGS))
     return Effective({name: Holding(name in names) for name in known}, Platform())
+
+
+def make_skill(name: str = "", body: str = "Be kind.", **fields: Any) -> Skill:
+    """A skill of all chats with its first version; `for_all_chats=False` for one of none yet."""
+    fields.setdefault("description", "What to do.")
+    skill = Skill(name=name or f"skill {next(_numbers)}", body=body, **fields)
+    store.save(skill)
+    return skill
