@@ -57,6 +57,7 @@ class Environment(BaseSettings):
     arise_max_sends_per_turn: int = Field(default=5, ge=1)
     arise_max_edits: int = Field(default=2, ge=0)
     arise_max_steps: int = Field(default=8, ge=1)
+    arise_skill_full_text_max_chars: int = Field(default=4000, ge=1)
     arise_send_timeout_seconds: float = Field(default=20, gt=0)
     arise_settle_seconds: float = Field(default=20, ge=0)
     arise_lease_seconds: float = Field(default=8, gt=0)

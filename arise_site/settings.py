@@ -163,6 +163,7 @@ ARISE_DRAFT_SECONDS = ENV.arise_draft_seconds
 ARISE_MAX_SENDS_PER_TURN = ENV.arise_max_sends_per_turn
 ARISE_MAX_EDITS = ENV.arise_max_edits
 ARISE_MAX_STEPS = ENV.arise_max_steps
+ARISE_SKILL_FULL_TEXT_MAX_CHARS = ENV.arise_skill_full_text_max_chars
 ARISE_SEND_TIMEOUT_SECONDS = ENV.arise_send_timeout_seconds
 ARISE_SETTLE_SECONDS = ENV.arise_settle_seconds
 ARISE_LEASE_SECONDS = ENV.arise_lease_seconds

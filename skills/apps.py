@@ -1,5 +1,12 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class SkillsConfig(AppConfig):
     name = "skills"
+    verbose_name = _("skills")
+
+    def ready(self) -> None:
+        from skills import tools
+
+        tools.load()
