@@ -15,6 +15,7 @@ _GROUPS: tuple[tuple[str | Promise, tuple[tuple[str | Promise, str, str], ...]],
             (_("Bots"), "smart_toy", "core.bot"),
             (_("Chats"), "forum", "core.chat"),
             (_("Members"), "group", "core.member"),
+            (_("Skills"), "menu_book", "skills.skill"),
         ),
     ),
     (

@@ -1,6 +1,6 @@
 """What the model reads: the persona, and what was said as XML, inside a bound."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -74,11 +74,28 @@ def news(outcomes: str) -> list[Message]:
     return [{"role": "user", "content": content}]
 
 
+Section = Callable[[Chat], str]
+_sections: list[Section] = []
+
+
+def register_section(section: Section) -> Section:
+    """Add what an app tells of a chat in the system message (usable as a decorator); empty: nothing.
+    It should stay the same from turn to turn."""
+    _sections.append(section)
+    return section
+
+
 def _system(chat: Chat) -> str:
     bot = chat.bot
+    told = [section(chat).strip() for section in _sections]
     return render_to_string(
         "prompts/system.txt",
-        {"name": bot.name or bot.self_id, "self_id": bot.self_id, "persona": bot.persona.strip()},
+        {
+            "name": bot.name or bot.self_id,
+            "self_id": bot.self_id,
+            "persona": bot.persona.strip(),
+            "sections": [one for one in told if one],
+        },
     )
 
 

@@ -7,6 +7,8 @@ class SkillsConfig(AppConfig):
     verbose_name = _("skills")
 
     def ready(self) -> None:
-        from skills import tools
+        from core import context
+        from skills import index, tools
 
+        context.register_section(index.text)
         tools.load()

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from django.conf import settings
 
-from core.tools.registry import ToolContext
+from core.toolcalls import ToolContext
 from skills import cutting, texts
 from skills.models import Skill, SkillAttachment
 

@@ -3,6 +3,7 @@
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
+from skills import texts
 from skills.models import Skill, SkillVersion
 
 TEXTS = ("description", "body")
@@ -34,6 +35,12 @@ def save(
             source=source,
             made_by_id=by.pk if by else None,
         )
+
+
+def twin(name: str, *, but: Skill) -> str | None:
+    """The name of another skill than `but` that is the same to file systems, where there is one."""
+    names = Skill.objects.exclude(pk=but.pk).values_list("name", flat=True)
+    return next((other for other in names if texts.folded(other) == texts.folded(name)), None)
 
 
 def restore(version: SkillVersion, *, by: AbstractBaseUser | None = None) -> SkillVersion | None:

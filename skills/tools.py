@@ -8,9 +8,11 @@ from typing import Annotated, Any, Literal
 from django.db.models import F, QuerySet
 from pydantic import Field, StringConstraints
 
+from core.capabilities import Effective
 from core.errors import ToolRefusal
 from core.models import Chat
-from core.tools.registry import Arguments, Tool, ToolContext, ToolResult, register
+from core.toolcalls import ToolContext
+from core.tools.registry import Arguments, Tool, ToolResult, register
 from skills import index, reading, scope, searching, texts
 from skills.models import Skill, SkillAttachment, SkillReads
 
@@ -109,7 +111,7 @@ def _count(context: ToolContext, skill: Skill, level: str) -> None:
         )
 
 
-def fitted(chat: Chat) -> Tool | None:
+def fitted(chat: Chat, effective: Effective) -> Tool | None:
     """The tool as a chat has it: none without skills, with a query where the index is cut."""
     made = index.of(chat)
     if made.more:

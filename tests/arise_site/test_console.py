@@ -10,9 +10,11 @@ from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from core.admin.facts import CappedPaginator, FactAdmin
 from core.models import CapabilitySetting, InboundItem, OutboxEntry, Turn
+from skills.models import SkillReads
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -64,6 +66,9 @@ def fill(text: str = "hello") -> None:
     factories.make_call(step, 1, result={"ok": False, "message": text})
     factories.make_connection(bot, implementation=text[:90], nickname=text)
     factories.make_refusal(self_id=text, user_agent=text, remote_address=str(bot.pk))
+    skill = factories.make_skill(f"{text[:50]} {bot.pk}", text, description=text)
+    skill.chats.add(chat)
+    SkillReads.objects.create(skill=skill, chat=chat, level="full", times=1, last_at=timezone.now())
     User.objects.create(username=f"user{User.objects.count()}")
     Group.objects.create(name=f"group{Group.objects.count()}")
 

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from core import judging
 from core.models import Chat, Turn
+from core.toolcalls import ToolContext
 from core.tools import execution
-from core.tools.registry import ToolContext
 from skills import reading
 from skills.models import Skill, SkillAttachment, SkillReads
 from tests.factories import make_bot, make_chat, make_skill, make_turn

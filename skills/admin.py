@@ -1,0 +1,256 @@
+"""The console's pages of skills: what they are, who reads them, how they came to be so."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce, Length
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from core.admin import display
+from core.admin.theme import ModelAdmin, ModelForm
+from core.models import Chat
+from skills import comparing, importing, preview, store
+from skills.errors import BadImport
+from skills.forms import SkillForm, UploadForm
+from skills.importing import Kind, Report
+from skills.models import Skill, SkillReads, SkillVersion
+
+_CHANGED = display.moment("updated_at", gettext_lazy("changed"))
+_MOST_SHOWN = 50
+
+
+def _count_of(rows: QuerySet[Any]) -> Coalesce:
+    """How many rows of another table belong to a skill, without multiplying those of a third."""
+    counted = rows.filter(skill_id=OuterRef("pk")).order_by().values("skill_id")
+    return Coalesce(Subquery(counted.annotate(n=Count("pk")).values("n")), 0)
+
+
+def _times_of(level: str) -> Coalesce:
+    reads = SkillReads.objects.filter(skill_id=OuterRef("pk"), level=level).order_by()
+    summed = reads.values("skill_id").annotate(n=Sum("times")).values("n")
+    return Coalesce(Subquery(summed, output_field=IntegerField()), 0)
+
+
+@admin.register(Skill)
+class SkillAdmin(ModelAdmin[Skill]):
+    """Skills are written here, or brought in as a zip; each text that one had is kept."""
+
+    form = SkillForm
+    list_display = ("shown", "purpose", "enabled", "scope", "size", "read", _CHANGED)
+    list_display_links = ("shown",)
+    list_editable = ("enabled",)
+    list_filter = ("enabled", "for_all_chats")
+    list_per_page = 50
+    search_fields = ("name", "description", "body")
+    search_help_text = gettext_lazy("Name, description or text")
+    autocomplete_fields = ("bots", "chats")
+    readonly_fields = ("size", "preview", "files", "read", "used", "history", "updated_at")
+    fieldsets = (
+        (None, {"fields": ("name", "description", "body")}),
+        (gettext_lazy("Who has it"), {"fields": ("enabled", "for_all_chats", "bots", "chats")}),
+        (gettext_lazy("How it stands"), {"fields": ("size", "read", "used", "files", "history")}),
+        (gettext_lazy("How it looks"), {"fields": ("preview",)}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Skill]:
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(
+                length=Length("body"),
+                bot_count=_count_of(Skill.bots.through._default_manager.all()),
+                chat_count=_count_of(Skill.chats.through._default_manager.all()),
+                full_reads=_times_of(SkillReads.Level.FULL),
+                summary_reads=_times_of(SkillReads.Level.SUMMARY),
+            )
+        )
+
+    def save_model(
+        self, request: HttpRequest, obj: Skill, form: ModelForm[Skill], change: bool
+    ) -> None:
+        if form.changed_data or not change:
+            store.save(obj, by=_person(request))
+
+    @admin.display(description=gettext_lazy("name"), ordering="name")
+    def shown(self, skill: Skill) -> SafeString:
+        return display.name(skill.name)
+
+    @admin.display(description=gettext_lazy("description"), ordering="description")
+    def purpose(self, skill: Skill) -> SafeString:
+        return display.excerpt(skill.description)
+
+    @admin.display(description=gettext_lazy("for"), ordering="for_all_chats")
+    def scope(self, skill: Skill) -> str:
+        if skill.for_all_chats:
+            return _("all chats")
+        bots, chats = getattr(skill, "bot_count", 0), getattr(skill, "chat_count", 0)
+        parts = []
+        if bots:
+            parts.append(ngettext("%(count)d bot", "%(count)d bots", bots) % {"count": bots})
+        if chats:
+            parts.append(ngettext("%(count)d chat", "%(count)d chats", chats) % {"count": chats})
+        return ", ".join(parts) or display.label(_("no chat"), "warn")
+
+    @admin.display(description=gettext_lazy("characters"), ordering="length")
+    def size(self, skill: Skill) -> SafeString | str:
+        length: int = getattr(skill, "length", 0)
+        limit: int = settings.ARISE_SKILL_FULL_TEXT_MAX_CHARS
+        if length <= limit:
+            return f"{length}"
+        told = display.label(_("cut after %(limit)d") % {"limit": limit}, "warn")
+        return format_html("{} {}", length, told)
+
+    @admin.display(description=gettext_lazy("read in full / as a summary"), ordering="full_reads")
+    def read(self, skill: Skill) -> str:
+        return f"{getattr(skill, 'full_reads', 0)} / {getattr(skill, 'summary_reads', 0)}"
+
+    @admin.display(description=gettext_lazy("the text"))
+    def preview(self, skill: Skill) -> SafeString:
+        return format_html('<div class="arise-markdown">{}</div>', preview.html(skill.body))
+
+    @admin.display(description=gettext_lazy("files with it"))
+    def files(self, skill: Skill) -> SafeString | str:
+        rows = skill.attachments.defer("content")[:_MOST_SHOWN]
+        shown = [(display.name(file.path), file.size) for file in rows]
+        return format_html_join("", "<div>{} ({} B)</div>", shown) or _(
+            "none; an import brings them"
+        )
+
+    @admin.display(description=gettext_lazy("where it was read"))
+    def used(self, skill: Skill) -> SafeString | str:
+        rows = skill.reads.select_related("chat").order_by("-last_at")[:_MOST_SHOWN]
+        shown = [
+            (
+                display.link(display.change_url(Chat, row.chat_id), row.chat),
+                row.get_level_display(),
+                row.times,
+            )
+            for row in rows
+        ]
+        return format_html_join("", "<div>{} · {}: {}</div>", shown) or _("nowhere yet")
+
+    @admin.display(description=gettext_lazy("versions"))
+    def history(self, skill: Skill) -> SafeString | str:
+        if skill._state.adding:
+            return _("Each text that you save is kept.")
+        return display.link(_versions_url(skill), skill.versions.count())
+
+    # Pages besides Django's own.
+
+    def get_urls(self) -> list[URLPattern]:
+        wrap = self.admin_site.admin_view
+        return [
+            path("import/", wrap(self.import_view), name="skills_skill_import"),
+            path(
+                "<path:object_id>/versions/", wrap(self.versions_view), name="skills_skill_versions"
+            ),
+            *super().get_urls(),
+        ]
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        more = {"may_import": self._may_import(request)}
+        return super().changelist_view(request, {**(extra_context or {}), **more})
+
+    def import_view(self, request: HttpRequest) -> HttpResponse:
+        """Take a zip; with `look` only say what it would change."""
+        if not self._may_import(request):
+            raise PermissionDenied
+        dry_run = "import" not in request.POST
+        form = UploadForm(request.POST or None, request.FILES or None)
+        report = None
+        if request.method == "POST" and form.is_valid():
+            try:
+                report = importing.from_upload(
+                    form.cleaned_data["file"], dry_run=dry_run, by=_person(request)
+                )
+            except BadImport as error:
+                form.add_error("file", _("%(why)s Nothing was changed.") % {"why": error})
+            else:
+                if not dry_run:
+                    self._tell_import(request, report)
+                    return HttpResponseRedirect(display.list_url(Skill))
+        context = {"title": _("Import skills"), "form": form, "report": report}
+        return self._page(request, "import", context)
+
+    def versions_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The versions of a skill, what one of them changed, and the way back to it."""
+        skill = self.get_object(request, object_id)
+        if not self.has_view_permission(request, skill):
+            raise PermissionDenied
+        if skill is None:
+            raise Http404
+        if request.method == "POST":
+            return self._bring_back(request, skill)
+        versions = list(skill.versions.select_related("made_by").defer("body")[:_MOST_SHOWN])
+        chosen = _version(skill, request.GET.get("number", "")) or skill.versions.first()
+        before = skill.versions.filter(number__lt=chosen.number).first() if chosen else None
+        context = {
+            "title": _("Versions"),
+            "skill": skill,
+            "versions": versions,
+            "chosen": chosen,
+            "changed": comparing.compare(_text(before), _text(chosen)),
+            "differs": comparing.compare(_text(skill), _text(chosen)),
+            "may_change": self.has_change_permission(request, skill),
+        }
+        return self._page(request, "versions", context)
+
+    def _bring_back(self, request: HttpRequest, skill: Skill) -> HttpResponse:
+        if not self.has_change_permission(request, skill):
+            raise PermissionDenied
+        number = request.POST.get("number", "")
+        version = get_object_or_404(skill.versions, number=number if number.isdecimal() else 0)
+        if store.restore(version, by=_person(request)):
+            done = _("Brought back version %(number)s.") % {"number": version.number}
+            self.log_change(request, skill, done)
+            messages.success(request, done)
+        return HttpResponseRedirect(_versions_url(skill))
+
+    def _tell_import(self, request: HttpRequest, report: Report) -> None:
+        changed = {c.name: c for c in report.changes if c.kind != Kind.UNCHANGED}
+        for skill in Skill.objects.filter(name__in=changed):
+            if changed[skill.name].kind == Kind.NEW:
+                self.log_addition(request, skill, _("Imported."))
+            else:
+                self.log_change(request, skill, _("Imported."))
+        told = _("New: %(new)d, changed: %(changed)d, unchanged: %(unchanged)d.")
+        messages.success(request, told % {kind.value: report.count(kind) for kind in Kind})
+
+    def _may_import(self, request: HttpRequest) -> bool:
+        return self.has_add_permission(request) and self.has_change_permission(request)
+
+    def _page(self, request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
+        shared = {**self.admin_site.each_context(request), "opts": self.opts}
+        return TemplateResponse(request, f"admin/skills/skill/{name}.html", {**shared, **context})
+
+
+def _person(request: HttpRequest) -> Any:
+    """Who is logged in: the console lets nobody else in."""
+    return request.user
+
+
+def _version(skill: Skill, number: str) -> SkillVersion | None:
+    if not (number.isdecimal() and len(number) < 10):
+        return None
+    return skill.versions.filter(number=number).first()
+
+
+def _text(of: Skill | SkillVersion | None) -> str:
+    """A skill's description and text as one, for comparing."""
+    return f"{of.description}\n\n{of.body}" if of else ""
+
+
+def _versions_url(skill: Skill) -> str:
+    return reverse("admin:skills_skill_versions", args=[skill.pk])
