@@ -75,6 +75,7 @@ ZIPS: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: packed([GOOD, *((f"good/{n}", "") for n in range(10_000))]),
         "more than 5000 files",
     ),
+    "a list that is not unfolded": (lambda: b"PK\x01\x02" * 5001, "more than 5000 files"),
     "a gigabyte of zeros": (lambda: zeros(1024), "larger than 1 MiB"),
     "many files of zeros": (
         lambda: packed([GOOD, *((f"good/{n}", bytes(1024 * 1024)) for n in range(65))]),
@@ -167,11 +168,14 @@ def test_a_hostile_zip_is_refused_whole(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", list(FILES))
-def test_a_hostile_folder_is_refused_whole(tmp_path: Path, name: str) -> None:
+def test_a_hostile_folder_is_refused_whole(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files, why = FILES[name]
+    monkeypatch.chdir(tmp_path)
     folder(tmp_path, {"0/SKILL.md": skill_file("first"), **files} if name != "none" else files)
     assert why in refusal(tmp_path)
-    assert not Path("owned").exists()
+    assert not (tmp_path / "owned").exists()
 
 
 @pytest.mark.django_db
