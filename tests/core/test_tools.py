@@ -12,7 +12,7 @@ from core.models import Chat, Turn
 from core.toolcalls import ToolContext
 from core.tools import execution, registry
 from core.tools.registry import Arguments, Tool, ToolResult
-from tests.factories import make_effective, make_turn
+from tests.factories import make_chat, make_effective, make_turn
 
 
 class Number(Arguments):
@@ -33,8 +33,9 @@ TOOL = Tool("double", "Doubles a number.", Number, apply, capability="edit")
 CAPABLE = {"edit": True}
 
 
+@pytest.mark.django_db
 def test_the_built_in_tools_are_registered_and_a_name_is_taken_once() -> None:
-    names = [tool.name for tool in registry.offered(Chat(), make_effective())]
+    names = [tool.name for tool in registry.offered(make_chat(), make_effective())]
     assert names[:2] == ["send_message", "stay_silent"]
     with pytest.raises(ValueError, match="send_message"):
         registry.register(Tool("send_message", "", Number, apply))

@@ -54,10 +54,8 @@ def test_a_chat_without_skills_is_not_offered_the_tool(script: Script, turn_of: 
     make_skill(enabled=False)
     script.reply(tool_calls=[("stay_silent", {"reason": "nothing"})])
     turn_of()
-    assert [tool["function"]["name"] for tool in script.requests[0]["tools"]] == [
-        "send_message",
-        "stay_silent",
-    ]
+    offered = [tool["function"]["name"] for tool in script.requests[0]["tools"]]
+    assert "inject_skills" not in offered
 
 
 def test_a_skill_that_goes_away_under_a_turn_ends_no_turn(
@@ -76,4 +74,13 @@ def test_a_skill_that_goes_away_under_a_turn_ends_no_turn(
     script.reply(tool_calls=[("stay_silent", {"reason": "nothing"})])
     assert turn_of().state == "silent"
     told = json.loads(script.requests[1]["messages"][-1]["content"])
-    assert (told["ok"], told["error"]) == (False, "unknown_skill")
+    assert (told["ok"], told["error"]) == (False, "capability_off")
+
+
+def test_the_model_is_shown_the_index_of_its_skills(script: Script, turn_of: Any) -> None:
+    make_skill("poker", "SECRET-BODY", description="How poker is played.")
+    script.reply(tool_calls=[("stay_silent", {"reason": "nothing"})])
+    turn_of()
+    system = script.requests[0]["messages"][0]["content"]
+    assert "How poker is played." in system
+    assert "SECRET-BODY" not in str(script.requests[0])
