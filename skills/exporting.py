@@ -44,7 +44,7 @@ def _to_zip(path: Path) -> int:
 
 
 def _to_folder(path: Path) -> int:
-    if False and (not path.is_dir() or any(path.iterdir())):
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise BadTarget(_("%(path)s is there already and not an empty folder.") % {"path": path})
     path.parent.mkdir(parents=True, exist_ok=True)
     names = set()
