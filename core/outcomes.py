@@ -30,7 +30,8 @@ def lines(entries: Sequence[OutboxEntry]) -> str:
 
 
 def _line(entry: OutboxEntry) -> str:
-    is_edit = entry.action == Action.RECALL and _was_edit(entry)
+    # Taken back after all, but too late for the new version: no edit, though it was meant as one.
+    is_edit = entry.action == Action.RECALL and entry.state != State.SENT and _was_edit(entry)
     action = Action.EDIT if is_edit else entry.action
     pairs = [
         ("handle", entry.message.handle if entry.message else ""),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core import outcomes
+from core import outcomes, sending
 from core.models import Chat, OutboxEntry
 from tests.factories import make_chat, make_entry, make_sent
 
@@ -65,6 +65,17 @@ def test_a_recall_and_an_edit_that_failed_are_told_as_what_the_model_asked_for(c
         '<outcome handle="m1" action="recall" state="failed" reason="recall_refused"/>',
         '<outcome handle="m2" action="edit" state="failed" reason="recall_refused"/>',
     ]
+
+
+def test_an_edit_whose_recall_is_known_too_late_is_told_as_the_recall_that_it_became(
+    chat: Chat,
+) -> None:
+    message = make_sent(chat, handle="m1")
+    recall = make_entry(message, action="recall", target=message.entry, state="unknown")
+    make_entry(message, waits_for=recall, state="discarded", told_state="discarded", content="new")
+    assert told(chat) == '<outcome handle="m1" action="edit" state="unknown"/>'
+    sending.confirm(recall.pk)
+    assert told(chat) == '<outcome handle="m1" action="recall" state="sent"/>'
 
 
 def test_one_chat_is_not_told_of_another(chat: Chat) -> None:
