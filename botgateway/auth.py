@@ -53,8 +53,8 @@ class Handshake:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A bot that may connect, the row of its new connection, and the implementation that it was
-    connected with before."""
+    """A bot that may connect, the row of its new connection, the implementation that it was
+    connected with before, and whether that one told of the bot's own messages (None: not known)."""
 
     bot_id: int
     self_id: str
@@ -62,6 +62,7 @@ class Admission:
     connection_number: int
     dialect: Dialect
     version: str
+    reported_own: bool | None
 
 
 def admit(handshake: Handshake, *, process: str) -> Admission | str:
@@ -72,6 +73,8 @@ def admit(handshake: Handshake, *, process: str) -> Admission | str:
     if reason or bot is None:
         _keep_refusal(handshake, reason)
         return reason
+    known = Connection.objects.filter(bot=bot, reports_own__isnull=False).order_by("-pk")
+    reported_own = known.values_list("reports_own", flat=True).first()
     connection = Connection.objects.create(
         bot=bot,
         role=role,
@@ -91,6 +94,7 @@ def admit(handshake: Handshake, *, process: str) -> Admission | str:
         connection.pk,
         dialect=platforms.dialect_of(bot),
         version=bot.platform.get("app_version") or "",
+        reported_own=reported_own,
     )
 
 

@@ -27,7 +27,7 @@ class LiveConnection:
     """One accepted WebSocket. `number` only rises; `close(code, reason)` ends the socket.
 
     `reports_own`: whether its events tell of the bot's own messages (None: not known yet);
-    `sent_at`: when the first message that it could have told of was sent (monotonic; 0: none).
+    `reported_own`: whether those of the connection before did; `sent_at`: when the first message that it could have told of was sent (monotonic; 0: none).
     """
 
     number: int
@@ -47,6 +47,7 @@ class LiveConnection:
     dialect: Dialect = DEFAULT
     version: str = ""
     reports_own: bool | None = None
+    reported_own: bool | None = None
     sent_at: float = 0
     roles_asked: set[str] = field(default_factory=set)
 
@@ -73,6 +74,12 @@ class LiveConnection:
         waited = time.monotonic() - self.sent_at if self.sent_at else 0
         if self.reports_own is None and waited > REPORT_SECONDS:
             self.reports_own = False
+
+    @property
+    def may_report(self) -> bool:
+        """Whether it may yet tell of the bot's own messages, as far as is known."""
+        known = self.reported_own if self.reports_own is None else self.reports_own
+        return known is not False
 
     def wants_probe(self) -> bool:
         """Whether it sends no heartbeats (NapCat 0, go-cqhttp -1, onebots) and has long been still."""
@@ -113,8 +120,16 @@ class Registry:
         dialect = connection.dialect
         is_group = entry.chat_kind == "group"
         history = dialect.group_history_action if is_group else dialect.private_history_action
-        tellers = self._tellers(connection.bot_id)
-        return bool(history) or any(teller.reports_own is not False for teller in tellers)
+        return bool(history) or self._may_report(connection.bot_id)
+
+    def may_give_evidence(self, connection: LiveConnection) -> bool:
+        """The same of a new connection, for whatever the ones before it were sending."""
+        dialect = connection.dialect
+        history = dialect.group_history_action or dialect.private_history_action
+        return bool(history) or self._may_report(connection.bot_id)
+
+    def _may_report(self, bot_id: int) -> bool:
+        return any(teller.may_report for teller in self._tellers(bot_id))
 
     def _tellers(self, bot_id: int) -> list[LiveConnection]:
         return [other for other in self.all if other.bot_id == bot_id and "event" in other.roles]

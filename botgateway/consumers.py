@@ -61,6 +61,7 @@ class OneBotConsumer(AsyncWebsocketConsumer):
             user_agent=handshake.user_agent,
             dialect=admission.dialect,
             version=admission.version,
+            reported_own=admission.reported_own,
         )
         self.gateway = gateway.running()
         await self.gateway.open(self.connection)

@@ -51,7 +51,10 @@ class Gateway:
         for older in self.registry.add(connection):
             self._spawn(self._end(older, REPLACED, "replaced by a newer connection"))
         if connection.is_sender:
-            await database.run(sending.connected, connection.bot_id, connection.number)
+            evidence = self.registry.may_give_evidence(connection)
+            await database.run(
+                sending.connected, connection.bot_id, connection.number, evidence=evidence
+            )
             self._spawn(self._introduce(connection))
             self.dispatcher.wake(connection.bot_id)
 

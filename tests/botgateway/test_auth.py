@@ -7,7 +7,7 @@ from botgateway.auth import Admission, Handshake
 from botgateway.models import Connection, RefusedConnection
 from core import tokens
 from core.models import Bot
-from tests.factories import make_bot, make_refusal
+from tests.factories import make_bot, make_connection, make_refusal
 
 pytestmark = pytest.mark.django_db
 TOKEN = "right"
@@ -110,3 +110,16 @@ def test_a_late_handshake_does_not_take_the_right_to_send_from_a_newer_connectio
     admit()
     bot.refresh_from_db()
     assert bot.connection_number == 2**40
+
+
+@pytest.mark.parametrize("told", [[], [True], [True, False, None]])
+def test_an_admitted_bot_is_expected_to_report_as_it_was_last_known_to(
+    bot: Bot, told: list[bool | None]
+) -> None:
+    for reports_own in told:
+        make_connection(bot, reports_own=reports_own)
+    make_connection(reports_own=True)
+    admission = admit()
+    assert isinstance(admission, Admission)
+    known = [one for one in told if one is not None]
+    assert admission.reported_own is (known[-1] if known else None)

@@ -6,6 +6,7 @@ import pytest
 
 from botgateway.calls import Calls
 from botgateway.connections import LiveConnection, Registry
+from botgateway.dialects import LAGRANGE, NAPCAT, ONEBOTS, Dialect
 
 
 async def nothing(*_: object) -> None:
@@ -80,6 +81,38 @@ def test_three_missing_heartbeats_end_it_and_without_any_it_is_asked(
     live.heartbeat_seconds = heartbeat
     live.last_frame = time.monotonic() - silent
     assert (live.is_overdue(), live.wants_probe()) == (overdue, probe)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "may"),
+    [
+        (None, None, True),
+        (True, None, True),
+        (False, None, False),
+        (False, True, True),
+        (True, False, False),
+    ],
+)
+def test_reports_of_own_messages_are_expected_as_they_were_until_it_is_known_better(
+    before: bool | None, now: bool | None, may: bool
+) -> None:
+    live = connection(1)
+    live.reported_own, live.reports_own = before, now
+    assert live.may_report is may
+
+
+@pytest.mark.parametrize(
+    ("dialect", "silent", "may"),
+    [(NAPCAT, True, True), (LAGRANGE, True, True), (ONEBOTS, True, False), (ONEBOTS, False, True)],
+)
+def test_a_new_connection_may_give_evidence_by_history_or_by_reports(
+    dialect: Dialect, silent: bool, may: bool
+) -> None:
+    registry = Registry()
+    live = connection(1)
+    live.dialect, live.reported_own = dialect, False if silent else None
+    registry.add(live)
+    assert registry.may_give_evidence(live) is may
 
 
 def test_it_is_asked_once_for_each_silence() -> None:

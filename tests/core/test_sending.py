@@ -146,6 +146,13 @@ def test_the_wait_for_evidence_counts_from_the_next_connection(
     assert len(claimed(bot)) == 1
 
 
+def test_nobody_waits_after_a_reconnect_where_it_can_give_no_evidence(bot: Bot, chat: Chat) -> None:
+    make_sent(chat, "one", "sending", entry={"connection_number": CONNECTION - 1})
+    pending(chat, "two")
+    assert sending.connected(bot.pk, CONNECTION, evidence=False) == 1
+    assert len(claimed(bot)) == 1
+
+
 def test_an_unknown_of_long_ago_holds_nobody_up_at_the_next_connection(
     bot: Bot, chat: Chat
 ) -> None:
