@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from core.models import Bot, Chat, Decision, OutboxEntry, SentMessage, ToolCall, Turn
 from tests.fakes.model import Script
@@ -11,7 +12,8 @@ from tests.fakes.onebot import late, refused, silent
 from tests.fakes.site import Site
 from tests.flows.conftest import Platform
 from tests.flows.test_conversation import GROUP, SEND, answers, heard
-from tests.flows.waiting import ended_turns, eventually, in_database, rows
+from tests.flows.test_own_words import heard_of, in_the_way
+from tests.flows.waiting import ended_turns, entries_become, eventually, in_database, rows
 
 
 @pytest.mark.parametrize(
@@ -221,6 +223,26 @@ async def test_a_killed_workers_turn_goes_on_from_its_last_committed_step(
     assert not await rows(Turn.objects.filter(chat__bot=bot, state="running"))
 
 
+async def test_a_turn_in_which_its_worker_died_three_times_is_parked_and_the_chat_lives_on(
+    site: Site, platform: Platform, script: Script, bot: Bot
+) -> None:
+    script.reply(delay=8)
+    answers(script, "alive")
+    async with platform() as onebot:
+        await onebot.say(GROUP, 10002, "poison", mention_bot=True)
+        await asyncio.to_thread(script.wait_for_requests, 1)
+        await in_database(lambda: Turn.objects.filter(chat__bot=bot).update(runs=3))
+        await asyncio.to_thread(site.kill, "worker")
+        await asyncio.to_thread(site.start_worker)
+        (turn,) = await ended_turns(bot, 1, timeout=30)
+        await onebot.say(GROUP, 10002, "and now?", mention_bot=True)
+        await onebot.wait_for_sends(1)
+        await ended_turns(bot, 2)
+    assert (turn.state, turn.error) == ("abandoned", "crashed")
+    assert "died 3 times" in turn.error_detail
+    assert len(script.requests) == 3
+
+
 async def test_a_worker_that_is_told_to_stop_hands_its_turn_over_after_the_step(
     site: Site, platform: Platform, script: Script, bot: Bot
 ) -> None:
@@ -237,6 +259,27 @@ async def test_a_worker_that_is_told_to_stop_hands_its_turn_over_after_the_step(
         (turn,) = await ended_turns(bot, 1)
     assert [sent.text for sent in sends] == ["before the deploy", "after the deploy"]
     assert (turn.state, turn.runs) == ("done", 1)
+
+
+async def test_an_answer_that_could_not_leave_in_time_is_not_sent_late_and_the_model_is_told(
+    platform: Platform, script: Script, bot: Bot
+) -> None:
+    answers(script, "too late")
+    answers(script, "sorry")
+    async with platform() as onebot:
+        await heard_of(onebot, bot)
+        await in_database(lambda: in_the_way(bot))
+        await in_database(lambda: bot.chats.update(patience_seconds=1))
+        await onebot.say(GROUP, 10002, "hi", mention_bot=True)
+        await entries_become(bot, "send unknown stuck", "send discarded too late")
+        await in_database(lambda: bot.chats.update(patience_seconds=600))
+        await in_database(lambda: bot.outbox.update(evidence_until=timezone.now()))
+        await onebot.say(GROUP, 10002, "hello?", mention_bot=True)
+        await onebot.wait_for_sends(1)
+        await ended_turns(bot, 2)
+    assert onebot.texts == ["sorry"]
+    outcome = '<outcome handle="m2" state="discarded" reason="expired"/>'
+    assert outcome in heard(script.requests[2])
 
 
 async def test_an_echo_settles_a_send_that_got_no_answer(
