@@ -397,7 +397,7 @@ async def test_a_platform_that_edits_is_asked_to_edit(
     says_first(script, "old words")
     then(script, bot, "send sent old words", edit("m1", "new words"))
     script.reply()
-    async with platform() as onebot:
+    async with platform(app_name="of its own kind") as onebot:
         onebot.always("get_supported_actions", pretends(["edit_msg", "send_group_msg"]))
         onebot.always("edit_msg", pretends())
         await onebot.connect()
