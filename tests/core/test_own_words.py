@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 from pytest_django import Settings
 
-from core import capabilities, evidence, inbound, sending
+from core import capabilities, evidence, inbound, outbox, sending
 from core.capabilities import Ability, Platform
 from core.database import give_back
 from core.messages import ChatAddress, PlatformId, Recalled
@@ -577,3 +577,20 @@ def test_an_outcome_and_its_evidence_at_once_settle_a_send_once() -> None:
             ),
         )
         assert sorted(moved) == [False, True]
+
+
+@pytest.mark.parametrize("change", ["rewrite", "withdraw"])
+def test_what_was_claimed_meanwhile_is_neither_rewritten_nor_withdrawn(
+    turn: Turn, chat: Chat, change: str
+) -> None:
+    """The claim comes between the look at an entry and its change."""
+    message = say(turn, "pending")
+    seen = outbox.pending_version(message)
+    assert seen is not None
+    claimed(chat)
+    context = ToolContext(chat, turn, 0, 0, timezone.now())
+    if change == "rewrite":
+        assert not outbox.rewrite(context, seen, outbox.Words("new", []))
+    else:
+        assert not outbox.withdraw(context, seen)
+    assert entries(message) == [("send", "sending", "old")]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, transaction
 from django.utils import timezone
+from pytest_django import Settings
 
 from core import journal, leases, tasks, turns
 from core.database import give_back
@@ -26,6 +27,10 @@ from core.models import (
 )
 from core.tools import registry
 from tests.factories import make_chat, make_effective, make_item, make_turn
+from tests.fakes.model import Script, ScriptedModel
+from tests.fakes.model_fixtures import script, scripted_model
+
+__all__ = ["script", "scripted_model"]
 
 pytestmark = pytest.mark.django_db
 
@@ -228,3 +233,28 @@ def test_words_that_came_during_a_turn_are_judged_later(chat: Chat) -> None:
     chat.refresh_from_db()
     assert chat.turn_due_at is not None
     assert chat.turn_due_at > timezone.now()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_turn_whose_step_breaks_while_it_is_written_keeps_nothing_of_it(
+    chat: Chat, script: Script, scripted_model: ScriptedModel, monkeypatch: pytest.MonkeyPatch,
+    settings: Settings,
+) -> None:  # fmt: skip
+    settings.ARISE_DEMO_MODEL = False
+    settings.ARISE_MODEL_BASE_URL = scripted_model.url
+    chat.bot.chat_model = script.model
+    chat.bot.save()
+    make_item(chat, trigger="mention")
+    script.reply(tool_calls=[("send_message", {"content": "hi"})])
+
+    def breaks(held: leases.Held, turn: Turn) -> None:
+        raise DatabaseError("the disk is full")
+
+    monkeypatch.setattr(journal, "reserve_next", breaks)
+    with pytest.raises(DatabaseError):
+        turns.run(chat.pk, "worker:1")
+    assert Turn.objects.get().steps == 0
+    assert not TurnStep.objects.exists()
+    assert not ToolCall.objects.exists()
+    assert not SentMessage.objects.exists()
+    assert not OutboxEntry.objects.exists()
