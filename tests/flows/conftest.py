@@ -12,6 +12,7 @@ from pytest_django import DjangoDbBlocker
 
 from botgateway.models import RefusedConnection
 from core import tokens
+from core.database import give_back
 from core.models import Bot
 from tests.fakes.model import Script, ScriptedModel
 from tests.fakes.model_fixtures import script, scripted_model
@@ -52,6 +53,7 @@ def bot(site: Site, script: Script, django_db_blocker: DjangoDbBlocker) -> Itera
             chat_model=script.model,
             token_hash=tokens.hash_token(TOKEN),
         )
+        give_back()
         yield bot
         remove(bot)
 
