@@ -5,8 +5,8 @@ Woken by hints, by its own timers, and once a second by the table itself.
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import ParamSpec
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
@@ -22,6 +22,7 @@ from core.sending import Claimed
 
 logger = logging.getLogger(__name__)
 P = ParamSpec("P")
+Parts = Sequence[Mapping[str, Any]]
 Action = OutboxEntry.Action
 LOOK_SECONDS = 1.0
 PAUSE_SECONDS = 0.5
@@ -112,10 +113,12 @@ async def deliver(
     try:
         response = await _ask(connection, entry, call)
         note = ""
-        if entry.action == Action.SEND and (repaired := _repaired(entry, response)):
+        if entry.action == Action.SEND and (parts := _repaired(entry, response)):
             refusal = actions.send_outcome(response).reason
             note = f"Sent without its quote and mentions, since it was refused with them: {refusal}"
-            response = await _ask(connection, entry, repaired, again=True)
+            # Kept before it goes out: evidence is looked for by what was said.
+            await _keep(sending.keep_parts, entry.entry_id, parts)
+            response = await _ask(connection, entry, _say(entry, parts), again=True)
     except NotWritten:
         await _keep(sending.hand_back, entry.entry_id, connection.number)
         return None
@@ -141,19 +144,20 @@ def _call(entry: Claimed) -> Call:
         if entry.action == Action.RECALL:
             return actions.delete_msg(entry.target.wire())
         return actions.edit_msg(entry.target.wire(), entry.parts)
-    chat_id = entry.chat_external_id.wire()
-    return actions.send_message(entry.chat_kind, chat_id, entry.parts, entry.address)
+    return _say(entry, entry.parts)
 
 
-def _repaired(entry: Claimed, response: Response) -> Call | None:
-    """The call without what it was surely refused for; None where nothing can be left out."""
-    if not actions.is_bad_segment(response):
-        return None
-    parts = actions.without_references(entry.parts)
-    if not parts or parts == entry.parts:
-        return None
+def _say(entry: Claimed, parts: Parts) -> Call:
     chat_id = entry.chat_external_id.wire()
     return actions.send_message(entry.chat_kind, chat_id, parts, entry.address)
+
+
+def _repaired(entry: Claimed, response: Response) -> Parts:
+    """The parts without what they were surely refused for; none where nothing can be left out."""
+    if not actions.is_bad_segment(response):
+        return []
+    parts = actions.without_references(entry.parts)
+    return parts if parts != entry.parts else []
 
 
 async def _ask(

@@ -6,6 +6,7 @@ move one wins. What a move means for the entries that stand behind is written in
 
 import json
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -155,6 +156,12 @@ def hand_back(entry_id: int, connection_number: int) -> bool:
             state=State.PENDING, sending_at=None, connection_number=None, platform_message_id=""
         )
     )
+
+
+def keep_parts(entry_id: int, parts: Sequence[Mapping[str, Any]]) -> None:
+    """Keep that an entry that is being sent goes out with these parts instead of its own."""
+    entries = OutboxEntry.objects.filter(pk=entry_id, state=State.SENDING)
+    entries.update(parts=[dict(part) for part in parts])
 
 
 def mark_sent(entry_id: int, message_id: PlatformId | None, *, note: str = "") -> bool:

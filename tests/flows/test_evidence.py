@@ -251,6 +251,21 @@ async def test_a_refusal_of_a_part_is_tried_once_more_without_it_and_a_time_out_
         assert entry.platform_message_id == str(onebot.sent[0].message_id)
 
 
+async def test_a_repaired_message_is_known_again_by_what_was_said_instead(
+    platform: Platform, bot: Bot
+) -> None:
+    async with platform(**NAPCAT) as onebot:
+        chat = await heard_of(onebot, bot)
+        onebot.script("send_group_msg", UNKNOWN_TYPE, timeout_but_sent())
+        await in_database(lambda: make_sent(chat, "look", "pending", entry={"parts": PARTS}))
+        await entries_become(bot, "send unknown look")
+        await entries_become(bot, "send sent look")
+    (said,) = onebot.sent
+    entry = await entry_of(bot, "look")
+    assert (said.segments, entry.parts) == (REPAIRED, REPAIRED)
+    assert entry.platform_message_id == str(said.message_id)
+
+
 async def test_what_a_repaired_message_is_refused_for_again_is_not_tried_a_third_time(
     platform: Platform, bot: Bot
 ) -> None:
