@@ -14,6 +14,7 @@ from django.db import connection
 from django.db.models import Q
 
 from core import sending
+from core.database import database_now
 from core.messages import PlatformId
 from core.models import Chat, InboundItem, OutboxEntry
 
@@ -25,15 +26,19 @@ MOST_READS = 6
 LACKED_TWICE = 2
 KNOWN_BEFORE = 100
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)")
+NAMED_LATER_SECONDS = 60
 
 
 def take_echo(chat: Chat, *, message_id: PlatformId | None, text: str) -> bool:
     """Whether something that the bot's account said is a message that the Outbox sent.
 
-    By its id where the answer came before the echo; else by its text while the answer is out. For
-    an entry whose outcome is unknown, or becomes so later, it is the evidence that it was sent.
+    By its id where the answer came before the echo; else by its text while the answer is out, or
+    lately told no id. For an entry whose outcome is unknown, or becomes so later, it is the evidence
+    that it was sent.
     """
-    known = Q(state__in=OPEN)
+    lately = database_now() - timedelta(seconds=NAMED_LATER_SECONDS)
+    without_id = Q(state=State.SENT, platform_message_id="", settled_at__gte=lately)
+    known = Q(state__in=OPEN) | without_id
     if message_id:
         known |= Q(platform_message_id=message_id.value)
     # One look: between two, an answer would take an entry from what the second one finds to what

@@ -186,18 +186,19 @@ def mark_sent(entry_id: int, message_id: PlatformId | None, *, note: str = "") -
 
 def echoed(entry_id: int, message_id: PlatformId | None) -> None:
     """The platform told of what this entry says: an unknown one was sent. One that still waits for
-    its answer keeps the id: it is the evidence where that never comes (`mark_unknown`)."""
-    sending = OutboxEntry.objects.filter(pk=entry_id, state=State.SENDING)
+    its answer keeps the id: it is the evidence where that never comes (`mark_unknown`). One whose
+    answer told no id has it from here."""
+    there = OutboxEntry.objects.filter(pk=entry_id, state__in=(State.SENDING, State.SENT))
     if message_id is None:
-        waits = sending.exists()
+        is_there = there.exists()
     else:
-        waits = bool(
-            sending.update(
+        is_there = bool(
+            there.update(
                 platform_message_id=message_id.value,
                 platform_message_id_is_number=message_id.is_number,
             )
         )
-    if not waits:
+    if not is_there:
         mark_sent(entry_id, message_id)
 
 

@@ -312,6 +312,20 @@ def test_the_answer_tells_the_id_and_the_echo_where_the_answer_does_not(
     assert message.entry.platform_message_id == kept
 
 
+def test_an_echo_tells_the_id_that_the_answer_did_not(chat: Chat) -> None:
+    lately, long_ago = (
+        make_sent(chat, "hello", "sent", entry={"platform_message_id": "", "settled_at": at})
+        for at in (timezone.now(), timezone.now() - timedelta(hours=1))
+    )
+    assert evidence.take_echo(chat, message_id=PlatformId("555"), text="hello")
+    assert (state(lately), state(long_ago)) == ("sent", "sent")
+    assert lately.entry is not None
+    assert long_ago.entry is not None
+    ids = (lately.entry.platform_message_id, long_ago.entry.platform_message_id)
+    assert ids == ("555", "")
+    assert not evidence.take_echo(chat, message_id=PlatformId("556"), text="hello")
+
+
 @pytest.mark.parametrize("before", ["pending", "sent", "failed", "discarded"])
 def test_other_words_and_other_states_are_no_echo(chat: Chat, before: str) -> None:
     message = make_sent(chat, "hello", before)

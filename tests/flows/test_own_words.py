@@ -16,6 +16,7 @@ from tests.fakes.model import Script, ToolCallSpec
 from tests.fakes.onebot import (
     Behaviour,
     FakeOneBot,
+    answers_id,
     late,
     pretends,
     refused,
@@ -144,6 +145,23 @@ async def test_a_self_recall_of_a_sent_message_deletes_it_and_the_sent_log_says_
     await in_database(lambda: call_command("sentlog", bot=bot.self_id, json=True, stdout=out))
     assert '"send_state": "recalled"' in out.getvalue()
     assert f'"platform_message_id": "{said.message_id}"' in out.getvalue()
+
+
+async def test_words_whose_answer_told_no_id_are_taken_back_by_the_id_of_their_echo(
+    platform: Platform, script: Script, bot: Bot
+) -> None:
+    says_first(script, "never mind")
+    named = bot.outbox.exclude(platform_message_id="")
+    script.add(once(named.exists, self_recall("m1")))
+    script.reply()
+    async with platform(**NAPCAT, report_own_messages=True) as onebot:
+        onebot.script("send_group_msg", answers_id(0))
+        await onebot.say(GROUP, 10002, "hi", mention_bot=True)
+        await entries_become(bot, "send recalled never mind", "recall sent")
+        await ended_turns(bot, 1)
+    (said,) = onebot.sent
+    assert said.recalled
+    assert not await rows(bot.items.filter(from_self=True))
 
 
 async def test_drafts_are_changed_in_the_next_step_with_no_call_of_the_platform(
