@@ -78,8 +78,7 @@ class SkillAdmin(ModelAdmin[Skill]):
     def save_model(
         self, request: HttpRequest, obj: Skill, form: ModelForm[Skill], change: bool
     ) -> None:
-        if form.changed_data or not change:
-            store.save(obj, by=_person(request))
+        store.save(obj, by=_person(request))
 
     @admin.display(description=gettext_lazy("name"), ordering="name")
     def shown(self, skill: Skill) -> SafeString:
@@ -143,7 +142,9 @@ class SkillAdmin(ModelAdmin[Skill]):
     def history(self, skill: Skill) -> SafeString | str:
         if skill._state.adding:
             return _("Each text that you save is kept.")
-        return display.link(_versions_url(skill), skill.versions.count())
+        count = skill.versions.count()
+        told = ngettext("%(count)d version", "%(count)d versions, to compare and bring back", count)
+        return display.link(_versions_url(skill), told % {"count": count})
 
     # Pages besides Django's own.
 

@@ -149,8 +149,13 @@ def test_an_export_overwrites_nothing(tmp_path: Path) -> None:
     make_skill("tea")
     (tmp_path / "there.zip").write_text("mine")
     folder(tmp_path, {"there/mine.txt": "mine"})
-    for name in ("there.zip", "there", "there.zip/in", "there/mine.txt"):
-        with pytest.raises(BadTarget):
+    for name, why in (
+        ("there.zip", "File exists"),
+        ("there", "is there already"),
+        ("there.zip/in", "can.t be written"),
+        ("there/mine.txt", "is there already"),
+    ):
+        with pytest.raises(BadTarget, match=why):
             exporting.to_path(tmp_path / name)
     assert (tmp_path / "there.zip").read_text() == "mine"
     assert [path.name for path in (tmp_path / "there").iterdir()] == ["mine.txt"]

@@ -77,6 +77,7 @@ def test_a_thousand_skills_are_not_all_read_for_it() -> None:
     with CaptureQueriesContext(connection) as seen:
         text = index.text(chat)
     assert len(seen) == 2
+    assert f"LIMIT {index._MOST_LINES + 1}" in seen[0]["sql"]
     assert f"There are {1000 - len(names(text))} more" in text
 
 
