@@ -98,8 +98,7 @@ def commit_step(held: Held, turn: Turn, answered: Answered) -> list[dict[str, An
     if not results or any(result.ends_turn for result in results):
         end(held, turn, _state_after(turn, State.SILENT))
     else:
-        if turn.sends:
-            outbox.release_drafts(turn, before_step=step.index)
+        outbox.release_drafts(turn, before_step=step.index)
         reserve_next(held, turn)
     ids = [call.id for call in answer.tool_calls]
     values = [result.values for result in results]
@@ -148,8 +147,7 @@ def _state_after(turn: Turn, with_nothing_written: State) -> State:
 
 def end(held: Held, turn: Turn, state: State, *, error: str = "", detail: str = "") -> None:
     """End the turn, let its messages go, and give the chat free."""
-    if turn.sends:
-        outbox.release_drafts(turn)
+    outbox.release_drafts(turn)
     turn.state = state
     turn.error = error
     turn.error_detail = detail

@@ -26,7 +26,7 @@ from core.models import (
     TurnStep,
 )
 from core.tools import registry
-from tests.factories import make_chat, make_effective, make_item, make_turn
+from tests.factories import make_chat, make_effective, make_item, make_sent, make_turn
 from tests.fakes.model import Script, ScriptedModel
 from tests.fakes.model_fixtures import script, scripted_model
 
@@ -147,7 +147,7 @@ def running(chat: Chat, **fields: Any) -> Turn:
 
 def commit(lease: Lease, turn: Turn, *calls: tuple[str, str]) -> bool:
     """Commit a step; whether the turn has ended with it."""
-    tools = {tool.name: tool for tool in registry.offered(Chat(), make_effective())}
+    tools = {tool.name: tool for tool in registry.offered(Chat(), make_effective("edit"))}
     answered = journal.Answered(answer(*calls), tools, timezone.now())
     with transaction.atomic():
         held = leases.hold(lease)
@@ -163,6 +163,18 @@ def test_the_next_step_lets_the_messages_of_the_last_one_go(chat: Chat) -> None:
     commit(lease, turn, SAY)
     assert OutboxEntry.objects.get().draft_until is not None
     commit(lease, turn, ("unknown", "{}"))
+    assert OutboxEntry.objects.get().draft_until is None
+
+
+def test_what_an_earlier_turn_left_and_this_one_rewrote_goes_when_this_one_ends(
+    chat: Chat,
+) -> None:
+    make_sent(chat, "hi", "pending", handle="m1", turn=make_turn(chat))
+    lease, turn = claimed(chat), running(chat)
+    commit(lease, turn, ("edit", '{"handle": "m1", "new_content": "hello"}'))
+    entry = OutboxEntry.objects.get()
+    assert (entry.content, entry.turn, entry.draft_until is None) == ("hello", turn, False)
+    assert commit(lease, turn)
     assert OutboxEntry.objects.get().draft_until is None
 
 
