@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import quote
 
 from django.conf import settings
@@ -50,6 +51,17 @@ def database_url() -> str:
     return f"postgresql://{user}{password}@{host}{port}/{values['NAME']}"
 
 
+class Process(Protocol):
+    """What the site needs of a process: a Popen has it."""
+
+    @property
+    def pid(self) -> int: ...
+    def send_signal(self, number: int, /) -> None: ...
+    def terminate(self) -> None: ...
+    def kill(self) -> None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
 class Site:
     """One web process and one worker, started as the supervisor starts them."""
 
@@ -67,7 +79,7 @@ class Site:
             "PORT": str(self.port),
             **environment,
         }
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.processes: dict[str, Process] = {}
 
     @property
     def url(self) -> str:

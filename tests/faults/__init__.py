@@ -1,0 +1,1 @@
+"""Killing the site's processes while a platform misbehaves, and checking what is left."""
