@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -332,6 +332,21 @@ def test_other_words_and_other_states_are_no_echo(chat: Chat, before: str) -> No
     make_sent(chat, "bye", "unknown")
     assert not evidence.take_echo(chat, message_id=PlatformId("777"), text="hello")
     assert state(message) == before
+
+
+def test_an_answer_that_is_kept_while_an_echo_is_looked_up_does_not_hide_it(chat: Chat) -> None:
+    message = make_sent(chat, "hello", "sending")
+    looks: list[Any] = []
+
+    def answered_after_the_first_look(execute: Callable[..., Any], *query: Any) -> Any:
+        found = execute(*query)
+        looks.append(query)
+        if len(looks) == 1:
+            sending.mark_sent(entry_id(message), PlatformId("555"))
+        return found
+
+    with connection.execute_wrapper(answered_after_the_first_look):
+        assert evidence.take_echo(chat, message_id=PlatformId("555"), text="hello")
 
 
 @pytest.mark.django_db(transaction=True)
