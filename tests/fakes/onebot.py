@@ -211,6 +211,13 @@ class FakeOneBot(SimulatedPlatform):
         assert self.socket is not None
         self.socket.transport.abort()
 
+    def freeze(self) -> None:
+        """Reads and writes nothing any more; the connection stays open, half dead."""
+        assert self.socket is not None
+        for task in self._tasks:
+            task.cancel()
+        self.socket.transport.pause_reading()
+
     async def tell_own(self, said: Said) -> None:
         """The platform's echo of a message of the bot's own: evidence that it was sent."""
         await self.send_event(self.world.message_event(said))
