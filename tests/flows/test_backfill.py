@@ -149,6 +149,27 @@ async def test_a_history_that_is_refused_or_never_comes_leaves_the_connection_at
         await texts_become(bot, "good morning", " hi", "missed")
 
 
+@pytest.mark.xfail(reason="the newest page, which lacks nothing, ends the search", strict=True)
+async def test_a_gap_that_could_not_be_filled_is_filled_later_under_whatever_was_said_since(
+    platform: Platform, bot: Bot
+) -> None:
+    since = 60
+    async with platform(**NAPCAT) as onebot:
+        await heard_of(onebot, bot)
+        onebot.hang_up()
+        missed(onebot, segment("missed"))
+        onebot.script(HISTORY, silent(delivered=False))
+        await reconnected(onebot, bot)
+        await onebot.wait_for_calls(HISTORY, 1)
+        for number in range(since):
+            await onebot.say(GROUP, 10003, f"word {number}")
+        stored = InboundItem.objects.filter(bot=bot)
+        await eventually(lambda: rows(stored.filter(text=f"word {since - 1}")))
+        await reconnected(onebot, bot)
+        await onebot.wait_for_calls(HISTORY, 2)
+        await eventually(lambda: rows(stored.filter(text="missed")), timeout=5)
+
+
 async def test_an_implementation_whose_events_tell_no_sequence_is_not_asked(
     platform: Platform, bot: Bot
 ) -> None:
