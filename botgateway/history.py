@@ -4,7 +4,7 @@ what was said while the bot was not connected."""
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -68,13 +68,17 @@ class EvidenceWatch:
         by_chat: dict[int, list[Sought]] = defaultdict(list)
         for sought in await database.run(evidence.seek, connection.bot_id, _kinds(connection)):
             by_chat[sought.chat_id].append(sought)
-        for entries in by_chat.values():
-            events = await _page(
-                connection, entries[0].chat_kind, entries[0].chat_external_id, EVIDENCE_COUNT
-            )
-            told = [_told(connection, event) for event in events]
-            if await database.run(evidence.read_history, entries, told):
-                self._wake(connection.bot_id)
+        looks = (_look_at(connection, entries) for entries in by_chat.values())
+        if any(await asyncio.gather(*looks)):
+            self._wake(connection.bot_id)
+
+
+async def _look_at(connection: LiveConnection, entries: Sequence[Sought]) -> int:
+    """Settle what one chat's history tells of; how many sends that was."""
+    chat_kind, chat_id = entries[0].chat_kind, entries[0].chat_external_id
+    events = await _page(connection, chat_kind, chat_id, EVIDENCE_COUNT)
+    told = [_told(connection, event) for event in events]
+    return await database.run(evidence.read_history, entries, told)
 
 
 async def fill_gaps(connection: LiveConnection, inlet: Inlet) -> None:

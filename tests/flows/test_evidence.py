@@ -7,10 +7,11 @@ from django.utils import timezone
 
 from core.database import database_now
 from core.models import Bot, OutboxEntry
-from tests.factories import make_connection, make_sent
+from tests.factories import make_bot, make_connection, make_sent
 from tests.fakes.model import Script
 from tests.fakes.onebot import (
     Behaviour,
+    FakeOneBot,
     hangs_up,
     refused,
     silent,
@@ -18,7 +19,8 @@ from tests.fakes.onebot import (
     timeout_not_sent,
     timeout_sent_later,
 )
-from tests.flows.conftest import NAPCAT, Platform
+from tests.fakes.site import Site
+from tests.flows.conftest import NAPCAT, TOKEN, Platform, remove
 from tests.flows.test_conversation import GROUP, answers, heard, says_once
 from tests.flows.test_own_words import heard_of, seeded, segment
 from tests.flows.waiting import (
@@ -58,6 +60,33 @@ async def test_a_time_out_that_was_sent_all_the_same_is_found_in_the_history(
     assert (await entry_of(bot, said.text)).platform_message_id == str(said.message_id)
     assert len(onebot.called("send_group_msg")) == 1
     assert len(onebot.called(HISTORY)) >= 1
+
+
+async def test_a_history_that_does_not_come_holds_up_no_other_chat_and_no_other_bot(
+    site: Site, platform: Platform, script: Script, bot: Bot
+) -> None:
+    script.always(says_once("found?", before=lambda: None))
+    named: dict[str, Any] = {**NAPCAT}
+    other_id, model = str(int(bot.self_id) + 1), {"chat_model": script.model}
+    other = await in_database(lambda: make_bot(other_id, token_hash=bot.token_hash, **model))
+    async with (
+        platform(**NAPCAT) as onebot,
+        FakeOneBot(site.gateway_url, self_id=other_id, token=TOKEN, **named) as second,
+    ):
+        await introduced(other)
+        onebot.always("send_group_msg", timeout_but_sent())
+        second.always("send_group_msg", timeout_but_sent())
+        onebot.script(HISTORY, silent(delivered=False))
+        await onebot.say(GROUP, 10002, "hi", mention_bot=True)
+        await onebot.wait_for_calls(HISTORY)
+        await onebot.say("group:20002", 10002, "hi", mention_bot=True)
+        await second.say(GROUP, 10002, "hi", mention_bot=True)
+        # Sooner than the history that does not come is given up.
+        for found in (other.outbox.all(), bot.outbox.filter(chat__external_id="20002")):
+            await eventually(lambda found=found: rows(found.filter(state="sent")), timeout=13)  # type: ignore[misc]
+        await ended_turns(bot, 2)
+        await ended_turns(other, 1)
+    await in_database(lambda: remove(other))
 
 
 async def test_a_plain_message_from_the_bot_itself_is_the_evidence_that_it_was_sent(
