@@ -1,14 +1,18 @@
 """What may be done in a chat: what its platform can, and what its operator says.
 
-The platform's side comes from the host's probe; with none registered nothing can be done, so no
-tool or tag is offered. The operator's side is CapabilitySetting: no row inherits. An operator can
-switch off whatever there is, and on what nobody knows; never what the platform can't.
+Three layers. The platform's side comes from the host's probe; with none registered nothing can be
+done, so no tool or tag is offered. The operator's side is CapabilitySetting, for all chats of a bot
+and for one chat, which wins; no row inherits. An operator can switch off whatever there is, and on
+what nobody knows; never what the platform can't.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.models import CapabilitySetting, Chat
+from django.db.models import Prefetch, Q, QuerySet
+from django.utils import timezone
+
+from core.models import CapabilitySetting, Chat, OutboxEntry
 
 CAPABILITIES = (
     "recall",
@@ -24,8 +28,21 @@ CAPABILITIES = (
     "file",
 )
 TAGS = ("all", "user", "face")
+NAMES = (*CAPABILITIES, *(f"tag.{tag}" for tag in TAGS))
+"""All of them, tags as `tag.all`."""
+
 OFF_UNTIL_SET = ("tag.all",)
 """What calls a whole group together waits for an operator."""
+
+OF_ACTION = {
+    OutboxEntry.Action.RECALL: "recall",
+    OutboxEntry.Action.EDIT: "edit",
+    OutboxEntry.Action.POKE: "poke_send",
+    OutboxEntry.Action.REACTION: "reaction_send",
+    OutboxEntry.Action.LIKE: "profile_like",
+}
+"""The capability without which an Outbox entry does not leave; a send's is its message's kind, and
+text needs none."""
 
 CAP, TAG = CapabilitySetting.Target.CAPABILITY, CapabilitySetting.Target.TAG
 
@@ -49,11 +66,27 @@ class Platform:
 
 
 @dataclass(frozen=True, slots=True)
+class Layers:
+    """What each layer says of one name: the platform, the operator for all chats of the bot, and
+    for this chat; None inherits."""
+
+    platform: Ability
+    bot: CapabilitySetting | None = None
+    chat: CapabilitySetting | None = None
+
+    @property
+    def said(self) -> CapabilitySetting | None:
+        """What the operator says, the chat's own setting before the bot's."""
+        return self.bot if self.chat is None else self.chat
+
+
+@dataclass(frozen=True, slots=True)
 class Holding:
     """Whether one capability or tag holds in a chat, and why not (or why, where it was in doubt)."""
 
     holds: bool
     reason: str = ""
+    layers: Layers = Layers(Ability(False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,29 +122,74 @@ def register_probe(probe: Probe) -> Probe:
     return probe
 
 
+def settings_of(chat: Chat) -> Sequence[CapabilitySetting]:
+    """What operators say of a chat and of its bot: one query, none for a chat of `with_settings`."""
+    if hasattr(chat, _LOADED):
+        return [*getattr(chat.bot, _LOADED), *getattr(chat, _LOADED)]
+    rows = CapabilitySetting.objects.select_related("set_by")
+    return list(rows.filter(Q(chat=chat.pk) | Q(bot=chat.bot_id)))
+
+
+def with_settings(chats: QuerySet[Chat]) -> QuerySet[Chat]:
+    """Chats loaded with their bots and what `settings_of` gives, in two more queries for them all."""
+    rows = CapabilitySetting.objects.select_related("set_by")
+    return chats.select_related("bot").prefetch_related(
+        Prefetch("capability_settings", rows, to_attr=_LOADED),
+        Prefetch("bot__capability_settings", rows, to_attr=_LOADED),
+    )
+
+
+_LOADED = "loaded_capability_settings"
+
+
+def in_chat(chat: Chat) -> Effective:
+    """What holds in `chat` now."""
+    return effective(chat, settings_of(chat))
+
+
 def effective(chat: Chat, settings: Iterable[CapabilitySetting]) -> Effective:
-    """What holds in `chat`, given its settings rows; queries nothing itself."""
+    """What holds in `chat`, given its settings rows and its bot's; queries nothing itself."""
     platform = _probe(chat) if _probe else Platform()
-    said = {(row.name if row.target == CAP else f"tag.{row.name}"): row.allowed for row in settings}
+    of_bot: dict[str, CapabilitySetting] = {}
+    of_chat: dict[str, CapabilitySetting] = {}
+    for row in settings:
+        layer = of_chat if row.bot_id is None else of_bot
+        layer[row.name if row.target == CAP else f"tag.{row.name}"] = row
     holdings: dict[str, Holding] = {}
-    for name in (*CAPABILITIES, *(f"tag.{tag}" for tag in TAGS)):
+    for name in NAMES:
         ability = platform.abilities.get(name, Ability(False, "the platform has no such thing"))
+        layers = Layers(ability, of_bot.get(name), of_chat.get(name))
         if name == "edit" and ability.can is not True:
-            # What can't be edited in place is recalled and sent anew.
-            ability = Ability(holdings["recall"].holds, holdings["recall"].reason)
-        holdings[name] = _holding(name, ability, said.get(name))
+            ability = _by_resending(holdings["recall"])
+        holdings[name] = _holding(name, ability, layers)
     return Effective(holdings, platform)
 
 
-def _holding(name: str, ability: Ability, said: bool | None) -> Holding:
+def _by_resending(recall: Holding) -> Ability:
+    """What can't be edited in place is recalled and sent anew."""
+    if recall.holds:
+        return Ability(True, "by a recall and a new message")
+    return Ability(False, f"needs recall: {recall.reason}")
+
+
+def _holding(name: str, ability: Ability, layers: Layers) -> Holding:
+    said = layers.said
     if ability.can is False:
-        return Holding(False, ability.reason)
-    if said is False:
-        return Holding(False, "the operator switched it off")
-    if said is True:
-        return Holding(True, "the operator switched it on")
+        kept = "; the operator's “on” is kept" if said is not None and said.allowed else ""
+        return Holding(False, ability.reason + kept, layers)
+    if said is not None and not said.allowed:
+        return Holding(False, said_by(said), layers)
+    if said is not None:
+        return Holding(True, said_by(said), layers)
     if ability.can is None:
-        return Holding(False, ability.reason)
+        return Holding(False, f"{ability.reason}: off until seen to work or set on", layers)
     if name in OFF_UNTIL_SET:
-        return Holding(False, "off until the operator switches it on")
-    return Holding(True, ability.reason)
+        return Holding(False, "off until the operator switches it on", layers)
+    return Holding(True, ability.reason, layers)
+
+
+def said_by(row: CapabilitySetting) -> str:
+    """Who set it, where and when, for operators: `operator admin, 2026-11-30`."""
+    who = f"operator {row.set_by.get_username()}" if row.set_by else "operator"
+    where = "" if row.bot_id is None else " for all chats of the bot"
+    return f"{who}{where}, {timezone.localdate(row.set_at)}"

@@ -77,8 +77,7 @@ def _new_turn(
 
 def offered(chat: Chat) -> list[registry.Tool]:
     """The tools that a chat has now."""
-    effective = capabilities.effective(chat, chat.capability_settings.all())
-    return registry.offered(chat, effective)
+    return registry.offered(chat, capabilities.in_chat(chat))
 
 
 def allowed(chat: Chat, turn: Turn) -> dict[str, registry.Tool | None]:

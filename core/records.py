@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import JSONField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 
-from core.capabilities import effective
+from core import capabilities
 from core.models import Chat, Decision, InboundItem, OutboxEntry, SentMessage, Turn
 
 Record = dict[str, Any]
@@ -23,7 +23,7 @@ _ARRIVED = {OutboxEntry.State.SENT, OutboxEntry.State.RECALLED}
 
 def chats(queryset: QuerySet[Chat]) -> Iterator[Record]:
     """Chats with what operators set and what holds of it."""
-    rows = queryset.select_related("bot").prefetch_related("capability_settings").order_by("pk")
+    rows = capabilities.with_settings(queryset).order_by("pk")
     return map(chat_record, rows.iterator(chunk_size=_CHUNK))
 
 
@@ -47,7 +47,7 @@ def sentlog(queryset: QuerySet[SentMessage]) -> Iterator[Record]:
 
 def chat_record(chat: Chat) -> Record:
     """One chat; for another caller than `chats`, two more queries at most."""
-    holds = effective(chat, chat.capability_settings.all())
+    holds = capabilities.in_chat(chat)
     return {
         "bot": chat.bot.self_id,
         "chat": chat.key,

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Case, F, Q, When
 
+from core import capabilities
 from core.database import ClockTimestamp, database_now
 from core.messages import PlatformId
 from core.models import OutboxEntry, SentMessage
@@ -71,9 +72,6 @@ WITH lane AS (
      WHERE entry.state = 'pending' AND entry.held = ''
        AND entry.due_at <= clock_timestamp() AND entry.expires_at > clock_timestamp()
        AND (entry.draft_until IS NULL OR entry.draft_until <= clock_timestamp())
-       AND NOT EXISTS (SELECT 1 FROM core_capabilitysetting setting
-                        WHERE setting.chat_id = entry.chat_id AND setting.target = 'cap'
-                          AND setting.name = entry.action AND NOT setting.allowed)
      ORDER BY entry.id LIMIT %(limit)s
        FOR UPDATE OF entry SKIP LOCKED
 ), claimed AS (
@@ -97,8 +95,9 @@ def claim(bot_id: int, connection_number: int, *, limit: int = 50) -> list[Claim
 
     One open send a chat: a chat whose earlier send is under way, or is unknown while evidence may
     come, has no head. A recall or an edit waits only for its own message. Only the bot's live
-    connection gets anything.
+    connection gets anything. What its chat may not do any more is discarded instead.
     """
+    discard_disallowed(Q(bot=bot_id))
     # One statement claims and reads: what was claimed unread would be `sending` with no sender.
     with connection.cursor() as cursor:
         cursor.execute(CLAIM, {"bot": bot_id, "connection": connection_number, "limit": limit})
@@ -115,6 +114,29 @@ def claim(bot_id: int, connection_number: int, *, limit: int = 50) -> list[Claim
             for entry_id, action, kind, external_id, is_number, address, parts, target,
             target_is_number in cursor.fetchall()
         ]  # fmt: skip
+
+
+def discard_disallowed(which: Q) -> int:
+    """pending → discarded, of what needs a capability that does not hold in its chat any more."""
+    needy = ~Q(action=Action.SEND) | ~Q(message__kind=SentMessage.Kind.TEXT)
+    pending = OutboxEntry.objects.filter(which, needy, state=State.PENDING)
+    held: dict[int, capabilities.Effective] = {}
+    discarded = 0
+    for entry in pending.select_related("chat__bot", "message").order_by("pk"):
+        if entry.chat_id not in held:
+            held[entry.chat_id] = capabilities.in_chat(entry.chat)
+        if not held[entry.chat_id].capabilities[_needed(entry)]:
+            with transaction.atomic():
+                discarded += _discard(Q(pk=entry.pk), "capability_off")
+                follow_up(target_id=entry.pk)
+    return discarded
+
+
+def _needed(entry: OutboxEntry) -> str:
+    if entry.action == Action.SEND:
+        assert entry.message is not None  # noqa: S101 - sends have one
+        return entry.message.kind
+    return capabilities.OF_ACTION[Action(entry.action)]
 
 
 def next_look(bot_ids: list[int]) -> dict[int, float]:
@@ -375,7 +397,7 @@ def sweep() -> None:
     expired = _discard(Q(expires_at__lte=now), "expired")
     closed = _discard(Q(chat__enabled=False), "chat_disabled")
     closed += _discard(Q(bot__enabled=False), "bot_disabled")
-    closed += _discard(_switched_off(), "capability_off")
+    closed += discard_disallowed(Q())
     settle = timedelta(seconds=settings.ARISE_SETTLE_SECONDS)
     abandoned = Q(
         sending_at__lt=now - timedelta(seconds=2 * settings.ARISE_SEND_TIMEOUT_SECONDS + 30)
@@ -396,13 +418,3 @@ def sweep() -> None:
             follow_up()
     if expired or closed or lost:
         logger.warning("Outbox: %d expired, %d switched off, %d lost", expired, closed, lost)
-
-
-def _switched_off() -> Q:
-    """Recalls and edits of chats whose operator switched that off."""
-    return Q(
-        action__in=(Action.RECALL, Action.EDIT),
-        chat__capability_settings__target="cap",
-        chat__capability_settings__name=F("action"),
-        chat__capability_settings__allowed=False,
-    )

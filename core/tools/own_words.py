@@ -130,7 +130,7 @@ def _grantable_until(context: ToolContext, target: OutboxEntry) -> datetime | No
 
 
 def _effective(context: ToolContext) -> capabilities.Effective:
-    return capabilities.effective(context.chat, context.chat.capability_settings.all())
+    return capabilities.in_chat(context.chat)
 
 
 def _fit_edit(chat: Chat, effective: capabilities.Effective) -> Tool:

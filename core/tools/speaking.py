@@ -40,7 +40,7 @@ def checked_words(context: ToolContext, text: str) -> Words:
             f"The message has {len(text)} characters; the longest may have {LONGEST_MESSAGE}. "
             "Nothing was done.",
         )
-    effective = capabilities.effective(context.chat, context.chat.capability_settings.all())
+    effective = capabilities.in_chat(context.chat)
     parts = rendering.parts(text, rendering.renderers(context.chat, effective))
     if not parts:
         raise ToolRefusal(

@@ -50,8 +50,7 @@ def call(turn: Turn, name: str, *, index: int = 0, **arguments: str) -> dict[str
     chat = Chat.objects.select_related("bot").get(pk=turn.chat_id)
     context = ToolContext(chat, turn, turn.steps, index, timezone.now())
     turn.steps += 1
-    effective = capabilities.effective(chat, chat.capability_settings.all())
-    tools = {tool.name: tool for tool in registry.offered(chat, effective)}
+    tools = {tool.name: tool for tool in registry.offered(chat, capabilities.in_chat(chat))}
     with transaction.atomic():
         result = execution.execute(tools, context, name=name, arguments=json.dumps(arguments))
     return dict(result.values)
@@ -474,13 +473,32 @@ def test_a_platform_that_edits_is_asked_to_edit(
     assert (entry.content, entry.state, entry.platform_message_id) == ("new", "sent", "55")
 
 
-def test_a_switched_off_recall_is_not_sent_any_more(turn: Turn, chat: Chat) -> None:
+@pytest.mark.parametrize(
+    ("of_bot", "of_chat", "recalls"),
+    [(None, False, 0), (False, None, 0), (True, False, 0), (False, True, 1), (None, None, 1)],
+)
+def test_a_recall_that_is_off_by_now_is_not_sent_any_more(
+    turn: Turn, chat: Chat, of_bot: bool | None, of_chat: bool | None, recalls: int
+) -> None:
     message = say(turn)
     call(turn, "edit", handle="m1", new_content="new")
-    chat.capability_settings.create(target="cap", name="recall", allowed=False)
-    assert claimed(chat) == []
+    for owner, allowed in ((chat.bot, of_bot), (chat, of_chat)):
+        if allowed is not None:
+            owner.capability_settings.create(target="cap", name="recall", allowed=allowed)
+    assert len(claimed(chat)) == recalls
+    ended = ["sending", "pending"] if recalls else ["discarded", "discarded"]
+    assert [made[1] for made in entries(message)] == ["sent", *ended]
+
+
+def test_a_recall_that_the_platform_lost_meanwhile_is_discarded_without_a_connection(
+    turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message = say(turn)
+    call(turn, "self_recall", handle="m1")
+    host(monkeypatch, Platform({"recall": Ability(False, "has no recalls")}))
     sending.sweep()
-    assert [made[1] for made in entries(message)] == ["sent", "discarded", "discarded"]
+    assert [made[1] for made in entries(message)] == ["sent", "discarded"]
+    assert OutboxEntry.objects.get(action="recall").reason == "capability_off"
 
 
 @dataclass
