@@ -1,4 +1,5 @@
-"""What an operator sets for a chat, as `KEY=VALUE`: parsed whole, then applied whole or not at all."""
+"""What an operator sets for a chat, as `KEY=VALUE`: parsed whole, then applied whole or not at all;
+and what is set for all chats of a bot."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,7 +11,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core.capabilities import CAPABILITIES, TAGS
-from core.models import CapabilitySetting, Chat
+from core.models import Bot, CapabilitySetting, Chat
 
 SWITCHES = ("enabled", "sticker_learning")
 NUMBERS = {
@@ -29,12 +30,16 @@ class BadSetting(ValueError):
     """A pair that can't be applied; the text is a sentence for the operator."""
 
 
+Capabilities = Mapping[tuple[str, str], bool | None]
+"""(target, name) to on, off or None for inherit."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to be set: fields of the chat, and (target, name) to on, off or None for inherit."""
+    """What is to be set: fields of the chat, and its capabilities and tags."""
 
     fields: Mapping[str, bool | int]
-    capabilities: Mapping[tuple[str, str], bool | None]
+    capabilities: Capabilities
 
 
 def parse(pairs: Iterable[str]) -> Change:
@@ -72,22 +77,26 @@ def apply(chat: Chat, change: Change, *, by: AbstractBaseUser | None = None) -> 
             chat.save()
         elif change.fields:
             chat.save(update_fields=list(change.fields))
-        for (target, name), allowed in change.capabilities.items():
-            _set_capability(chat, target, name, allowed=allowed, by=by)
+        set_capabilities(chat, change.capabilities, by=by)
 
 
-def _set_capability(
-    chat: Chat, target: str, name: str, *, allowed: bool | None, by: AbstractBaseUser | None
+def set_capabilities(
+    owner: Bot | Chat, capabilities: Capabilities, *, by: AbstractBaseUser | None = None
 ) -> None:
-    row = CapabilitySetting.objects.filter(chat=chat, target=target, name=name).first()
-    if allowed is None:
-        if row is not None:
-            row.delete()
-        return
-    row = row or CapabilitySetting(chat=chat, target=target, name=name)
-    row.allowed = allowed
-    row.set_by_id = by.pk if by else None
-    row.save()
+    """Set capabilities and tags of one chat, or of all chats of a bot, in one transaction."""
+    set_by_id = by.pk if by else None
+    rows = owner.capability_settings
+    with transaction.atomic():
+        for (target, name), allowed in capabilities.items():
+            row = rows.filter(target=target, name=name).first()
+            if allowed is None:
+                if row is not None:
+                    row.delete()
+            elif row is None:
+                rows.create(target=target, name=name, allowed=allowed, set_by_id=set_by_id)
+            else:
+                row.allowed, row.set_by_id = allowed, set_by_id
+                row.save()
 
 
 def _target(key: str) -> tuple[str, str]:

@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core import tokens
-from core.admin import display
-from core.admin.theme import ModelAdmin, ModelForm
+from core.admin import display, switches
+from core.admin.switches import SwitchesForm
+from core.admin.theme import ModelAdmin
 from core.models import Bot, Chat
 
 
@@ -32,6 +33,8 @@ class BotAdmin(ModelAdmin[Bot]):
     list_filter = ("enabled",)
     search_fields = ("self_id", "name")
     actions = ("new_token",)
+    form = SwitchesForm
+    change_form_template = "admin/core/switched_form.html"
     readonly_fields: ClassVar[tuple[str, ...]] = ("has_token", "created_at")
     fieldsets: ClassVar[Any] = (
         (None, {"fields": ("self_id", "name", "enabled", "has_token")}),
@@ -55,12 +58,12 @@ class BotAdmin(ModelAdmin[Bot]):
         has_history = obj is None or obj.chats.filter(messages__gt=0).exists()
         return not has_history and super().has_delete_permission(request, obj)
 
-    def save_model(
-        self, request: HttpRequest, obj: Bot, form: ModelForm[Bot], change: bool
-    ) -> None:
+    def save_model(self, request: HttpRequest, obj: Bot, form: SwitchesForm, change: bool) -> None:
         if change:
             # The fields of the form alone: what else the row holds may have moved meanwhile.
-            obj.save(update_fields=form.changed_data) if form.changed_data else None
+            if form.changed_columns:
+                obj.save(update_fields=form.changed_columns)
+            switches.save(request, form)
             return
         token = _with_new_token(obj)
         obj.save()

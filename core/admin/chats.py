@@ -1,23 +1,20 @@
 """The console's pages of chats and of the people seen in them."""
 
-from typing import Any
-
-from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.forms import BaseModelFormSet
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from core import chatsettings
-from core.admin import display
+from core.admin import display, switches
 from core.admin.facts import CappedPaginator, ChatFilter, FactAdmin
-from core.admin.theme import ModelAdmin, ModelForm, TabularInline
+from core.admin.switches import SwitchesForm
+from core.admin.theme import ModelAdmin
 from core.models import (
-    CapabilitySetting,
     Chat,
     Decision,
     InboundItem,
@@ -30,35 +27,6 @@ from core.models import (
 _LAST_ITEM = display.moment("last_message_at", _("last item"))
 _DUE = display.moment("turn_due_at", _("due"))
 _LAST_SEEN = display.moment("last_seen_at", _("last seen"))
-
-
-class CapabilitySettingForm(ModelForm[CapabilitySetting]):
-    """Refuses names that nothing reads: a mistyped one would switch nothing off in silence."""
-
-    class Meta:
-        model = CapabilitySetting
-        fields = ("target", "name", "allowed")
-
-    def clean(self) -> dict[str, Any] | None:
-        cleaned = super().clean() or self.cleaned_data
-        target, name = cleaned.get("target"), cleaned.get("name")
-        if target and name and name not in chatsettings.NAMES.get(target, ()):
-            known = ", ".join(chatsettings.NAMES[target])
-            raise forms.ValidationError(_("Known names: %(names)s"), params={"names": known})
-        return cleaned
-
-
-class CapabilitySettings(TabularInline[CapabilitySetting, Chat]):
-    """What this chat's operator says; a name without a row inherits."""
-
-    model = CapabilitySetting
-    form = CapabilitySettingForm
-    fields = ("target", "name", "allowed", "set_at", "set_by")
-    readonly_fields = ("set_at", "set_by")
-    extra = 0
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[CapabilitySetting]:
-        return super().get_queryset(request).select_related("set_by")
 
 
 @admin.register(Chat)
@@ -91,13 +59,16 @@ class ChatAdmin(ModelAdmin[Chat]):
     show_full_result_count = False
     list_per_page = 50
     actions = ("enable", "disable")
-    inlines = (CapabilitySettings,)
+    form = SwitchesForm
+    change_form_template = "admin/core/switched_form.html"
     readonly_fields = (
         "links",
         "bot",
         "kind",
         "external_id",
         "title",
+        "bot_role",
+        "speech",
         "messages",
         "last_message_at",
         "turn_due_at",
@@ -114,6 +85,7 @@ class ChatAdmin(ModelAdmin[Chat]):
             _("How it stands"),
             {
                 "fields": (
+                    ("speech", "bot_role"),
                     ("messages", "last_message_at"),
                     ("turn_due_at", "lease_until"),
                     "created_at",
@@ -130,26 +102,11 @@ class ChatAdmin(ModelAdmin[Chat]):
         has_history = obj is None or obj.messages > 0
         return not has_history and super().has_delete_permission(request, obj)
 
-    def save_model(
-        self, request: HttpRequest, obj: Chat, form: ModelForm[Chat], change: bool
-    ) -> None:
+    def save_model(self, request: HttpRequest, obj: Chat, form: SwitchesForm, change: bool) -> None:
         # Only what the operator changed: the row also carries the running turn's lease.
-        if form.changed_data:
-            obj.save(update_fields=form.changed_data)
-
-    def save_formset(
-        self,
-        request: HttpRequest,
-        form: ModelForm[Chat],
-        formset: "BaseModelFormSet[Any, Any]",
-        change: bool,
-    ) -> None:
-        for row in formset.save(commit=False):
-            row.set_by_id = request.user.pk
-            row.save()
-        for row in formset.deleted_objects:
-            row.delete()
-        formset.save_m2m()
+        if form.changed_columns:
+            obj.save(update_fields=form.changed_columns)
+        switches.save(request, form)
 
     @admin.action(description=_("Enable"), permissions=["change"])
     def enable(self, request: HttpRequest, queryset: QuerySet[Chat]) -> None:
@@ -171,6 +128,19 @@ class ChatAdmin(ModelAdmin[Chat]):
     @admin.display(description=_("chat"), ordering="external_id")
     def shown(self, chat: Chat) -> SafeString:
         return display.name(str(chat))
+
+    @admin.display(description=_("may speak"))
+    def speech(self, chat: Chat) -> SafeString:
+        until = chat.silenced_until
+        if chat.bot.is_logged_out:
+            return display.label(gettext("no: logged out"), "bad")
+        if not chat.silence_reason or (until is not None and until <= timezone.now()):
+            return display.label(gettext("yes"), "good")
+        told = gettext("no: %(reason)s") % {"reason": chat.silence_reason}
+        if until is not None:
+            moment = timezone.localtime(until).strftime("%Y-%m-%d %H:%M:%S")
+            told = gettext("%(told)s until %(moment)s") % {"told": told, "moment": moment}
+        return display.label(told, "warn")
 
     @admin.display(description=_("see"))
     def links(self, chat: Chat) -> SafeString:

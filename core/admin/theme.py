@@ -6,7 +6,7 @@ Pages use nothing of the theme beyond these, so that another theme is a change o
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from django.contrib.admin import ModelAdmin, TabularInline
+    from django.contrib.admin import ModelAdmin
     from django.core.paginator import Paginator
     from django.forms import ModelForm
 else:
@@ -23,9 +23,6 @@ else:
     class ModelAdmin(Subscriptable, admin.ModelAdmin):
         """The page of a model."""
 
-    class TabularInline(Subscriptable, admin.TabularInline):
-        """Rows of another model on its page."""
-
     class ModelForm(Subscriptable, models.ModelForm):
         """The form of a row."""
 
@@ -33,4 +30,4 @@ else:
         """The pages of a list."""
 
 
-__all__ = ["ModelAdmin", "ModelForm", "Paginator", "TabularInline"]
+__all__ = ["ModelAdmin", "ModelForm", "Paginator"]

@@ -1,14 +1,21 @@
 """What operators set in the console: bots, chats and what chats may."""
 
+import html
 import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from django.contrib import admin
-from django.contrib.auth.models import User
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
 from django.test import Client, RequestFactory
 from django.urls import reverse
+from django.utils import timezone
 
 from core import tokens
+from core.capabilities import CAPABILITIES, TAGS
 from core.models import Bot, CapabilitySetting, Chat
 from tests import factories
 
@@ -16,6 +23,7 @@ pytestmark = pytest.mark.django_db
 
 BOTS = "admin:core_bot_changelist"
 CHATS = "admin:core_chat_changelist"
+LATER, EARLIER = (datetime(year, 1, 1, tzinfo=UTC) for year in (2099, 2020))
 
 
 def shown_token(page: str) -> str:
@@ -88,33 +96,119 @@ def test_chats_are_switched_in_the_list(admin_client: Client) -> None:
         assert (chat.enabled, other.enabled) == (enabled, True)
 
 
-def chat_form(chat: Chat, **fields: str) -> dict[str, str]:
-    return {
-        "enabled": "on",
-        "patience_seconds": "600",
-        "daily_model_calls": "500",
-        "capability_settings-TOTAL_FORMS": "0",
-        "capability_settings-INITIAL_FORMS": "0",
-        **fields,
-    }
+def chat_form(**fields: str) -> dict[str, str]:
+    return {"enabled": "on", "patience_seconds": "600", "daily_model_calls": "500", **fields}
 
 
-def setting_form(name: str, target: str = "cap") -> dict[str, str]:
-    return {
-        "capability_settings-TOTAL_FORMS": "1",
-        "capability_settings-0-target": target,
-        "capability_settings-0-name": name,
-    }
+def page_of(owner: Chat | Bot) -> str:
+    return reverse(f"admin:core_{owner._meta.model_name}_change", args=[owner.pk])
+
+
+def form_of(owner: Chat | Bot, **fields: str) -> dict[str, str]:
+    """What a page posts when only `fields` were changed on it."""
+    own = {"self_id": owner.self_id, "enabled": "on"} if isinstance(owner, Bot) else chat_form()
+    return {**own, **{name.replace("__", "."): value for name, value in fields.items()}}
+
+
+def settings_of(owner: Chat | Bot) -> dict[str, bool]:
+    return {f"{row.target}.{row.name}": row.allowed for row in owner.capability_settings.all()}
 
 
 def test_a_chat_is_set_on_its_page(admin_client: Client, admin_user: User) -> None:
     chat = factories.make_chat()
-    form = chat_form(chat, sticker_learning="on", patience_seconds="60", **setting_form("recall"))
-    admin_client.post(reverse("admin:core_chat_change", args=[chat.pk]), form)
+    form = form_of(chat, sticker_learning="on", patience_seconds="60", switch_recall="off")
+    admin_client.post(page_of(chat), form)
     chat.refresh_from_db()
     assert (chat.sticker_learning, chat.patience_seconds) == (True, 60)
     setting = CapabilitySetting.objects.get()
     assert (setting.name, setting.allowed, setting.set_by) == ("recall", False, admin_user)
+
+
+@pytest.mark.parametrize("make", [factories.make_chat, factories.make_bot])
+def test_a_switch_is_set_turned_and_given_back(
+    admin_client: Client, make: Callable[[], Chat | Bot]
+) -> None:
+    owner = make()
+    seen = "inherit"
+    for state, held in (
+        ("on", {"tag.all": True}),
+        ("off", {"tag.all": False}),
+        ("inherit", {}),
+    ):
+        form = form_of(owner, switch_tag__all=state, **{"initial-switch_tag__all": seen})
+        assert admin_client.post(page_of(owner), form).status_code == 302
+        assert settings_of(owner) == held
+        seen = state
+    (last,) = LogEntry.objects.order_by("-pk")[:1]
+    assert "tag.all" in last.get_change_message()
+
+
+def test_a_page_that_was_open_for_long_undoes_nothing(admin_client: Client) -> None:
+    chat = factories.make_chat()
+    chat.capability_settings.create(target="cap", name="recall", allowed=False)
+    seen = {"initial-switch_recall": "inherit", "switch_recall": "inherit"}
+    admin_client.post(page_of(chat), form_of(chat, switch_quote="off", **seen))
+    assert settings_of(chat) == {"cap.recall": False, "cap.quote": False}
+
+
+def test_a_page_shows_every_name_with_its_layers_and_reasons(admin_client: Client) -> None:
+    bot = factories.make_bot(platform={"app_name": "Lagrange.OneBot"})
+    chat = factories.make_chat(bot)
+    by = User.objects.create_user("bea")
+    bot.capability_settings.create(target="cap", name="quote", allowed=False, set_by=by)
+    chat.capability_settings.create(target="cap", name="recall", allowed=False, set_by=by)
+    day = f"{timezone.localdate()}"
+    page = html.unescape(admin_client.get(page_of(chat)).content.decode())
+    for name in (*CAPABILITIES, *TAGS):
+        assert f"cap.{name}</code>" in page or f"tag.{name}</code>" in page
+    assert "Lagrange takes files of its own machine only" in page
+    assert f"operator bea for all chats of the bot, {day}" in page
+    assert f"operator bea, {day}" in page
+    assert f"needs recall: operator bea, {day}" in page
+    page = html.unescape(admin_client.get(page_of(bot)).content.decode())
+    assert "Lagrange reacts in groups only" in page
+    assert f"operator bea for all chats of the bot, {day}" in page
+    assert f"operator bea, {day}" not in page
+
+
+def test_a_person_who_may_only_look_is_shown_no_switch(client: Client) -> None:
+    chat = factories.make_chat()
+    looker = User.objects.create_user("looker", is_staff=True)
+    looker.user_permissions.add(Permission.objects.get(codename="view_chat"))
+    client.force_login(looker)
+    page = client.get(page_of(chat)).content.decode()
+    assert "cap.recall" in page
+    assert "<select" not in page
+    assert client.post(page_of(chat), form_of(chat, switch_recall="off")).status_code == 403
+    assert settings_of(chat) == {}
+
+
+def test_a_new_bot_has_no_switches_yet(admin_client: Client) -> None:
+    page = admin_client.get(reverse("admin:core_bot_add")).content.decode()
+    assert "switch_" not in page
+
+
+@pytest.mark.parametrize(
+    ("silence", "shown"),
+    [
+        ({}, "yes"),
+        ({"silence_reason": "muted"}, "no: muted<"),
+        ({"silence_reason": "muted", "silenced_until": LATER}, "no: muted until 2099-01-01"),
+        ({"silence_reason": "muted", "silenced_until": EARLIER}, "yes"),
+    ],
+)
+def test_a_chats_page_says_whether_the_bot_may_speak(
+    admin_client: Client, silence: dict[str, Any], shown: str
+) -> None:
+    chat = factories.make_chat(bot_role="admin", **silence)
+    page = admin_client.get(page_of(chat)).content.decode()
+    assert f">{shown}" in page
+    assert "admin" in page
+
+
+def test_a_logged_out_bot_may_not_speak(admin_client: Client) -> None:
+    chat = factories.make_chat(factories.make_bot(is_logged_out=True))
+    assert "no: logged out" in admin_client.get(page_of(chat)).content.decode()
 
 
 def test_saving_a_chat_leaves_a_running_turns_lease(rf: RequestFactory, admin_user: User) -> None:
@@ -123,7 +217,7 @@ def test_saving_a_chat_leaves_a_running_turns_lease(rf: RequestFactory, admin_us
     request.user = admin_user
     page = admin.site._registry[Chat]
     form = page.get_form(request, loaded, change=True)(
-        chat_form(loaded, patience_seconds="60"), instance=loaded
+        chat_form(patience_seconds="60"), instance=loaded
     )
     row = form.save(commit=False)
     # A worker claims the chat between this request's read and its write.
@@ -133,12 +227,10 @@ def test_saving_a_chat_leaves_a_running_turns_lease(rf: RequestFactory, admin_us
     assert (stored.patience_seconds, stored.lease_token) == (60, 9)
 
 
-@pytest.mark.parametrize(("target", "name"), [("cap", "fly"), ("tag", "recall")])
-def test_a_name_that_nothing_reads_is_refused(admin_client: Client, target: str, name: str) -> None:
+def test_a_state_that_there_is_none_of_is_refused(admin_client: Client) -> None:
     chat = factories.make_chat()
-    url = reverse("admin:core_chat_change", args=[chat.pk])
-    page = admin_client.post(url, chat_form(chat, **setting_form(name, target)))
-    assert "Known names" in page.content.decode()
+    page = admin_client.post(page_of(chat), form_of(chat, switch_recall="maybe"))
+    assert "is not one of the available choices" in page.content.decode()
     assert not CapabilitySetting.objects.exists()
 
 
