@@ -1,4 +1,5 @@
-"""A small HTTP server that speaks the OpenAI chat-completions API; what it answers is given to it.
+"""A small HTTP server that speaks the OpenAI API, chat completions and, where it is given a voice,
+speech; what it answers is given to it.
 
 The built-in demo model stands on it, and so does the scripted model of the tests. It streams
 nothing, prints nothing and needs nothing but the standard library.
@@ -53,7 +54,8 @@ def failure(status: int, message: str, kind: str = "invalid_request_error") -> R
 
 
 class ChatCompletionsServer(ThreadingHTTPServer):
-    """Serves `answer` at /v1/chat/completions; `start()` runs it in a thread until `stop()`."""
+    """Serves `answer` at /v1/chat/completions, and `speech`, where there is one, at /v1/audio/speech;
+    `start()` runs it in a thread until `stop()`."""
 
     daemon_threads = True
     block_on_close = False
@@ -66,10 +68,15 @@ class ChatCompletionsServer(ThreadingHTTPServer):
         host: str = "127.0.0.1",
         port: int = 0,
         models: tuple[str, ...] = (),
+        speech: Answer | None = None,
     ) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         super().__init__((host, port), _Handler)
-        self.answer = answer
+        self.answers: dict[str, tuple[Answer, str, type]] = {
+            "/v1/chat/completions": (answer, "messages", list)
+        }
+        if speech is not None:
+            self.answers["/v1/audio/speech"] = (speech, "input", str)
         self.models = models
         self.stopping = threading.Event()
 
@@ -122,10 +129,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = self._body()
         if body is None:
             return
-        if self.path.partition("?")[0].rstrip("/") != "/v1/chat/completions":
-            self._send(failure(404, "no such page"))
-            return
-        self._send(self._reply(body))
+        found = self._home.answers.get(self.path.partition("?")[0].rstrip("/"))
+        self._send(self._reply(body, *found) if found else failure(404, "no such page"))
 
     def _body(self) -> bytes | None:
         """The request's body; None once it was refused (and the connection is to be closed)."""
@@ -140,17 +145,17 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(refusal)
         return None
 
-    def _reply(self, body: bytes) -> Reply:
+    def _reply(self, body: bytes, answer: Answer, needed: str, kind: type) -> Reply:
         try:
             request = json.loads(body)
         except (ValueError, RecursionError):
             return failure(400, "the body is not JSON")
-        if not isinstance(request, dict) or not isinstance(request.get("messages"), list):
-            return failure(400, "`messages` is missing")
+        if not isinstance(request, dict) or not isinstance(request.get(needed), kind):
+            return failure(400, f"`{needed}` is missing")
         if request.get("stream"):
             return failure(400, "this server does not stream")
         try:
-            return self._home.answer(request)
+            return answer(request)
         except Exception as error:  # noqa: BLE001  (the client is told; the server goes on)
             return failure(500, f"{type(error).__name__}: {error}", "server_error")
 

@@ -1,6 +1,8 @@
-"""The only door to language models: one request, one Answer or one ModelFailure."""
+"""The only door to models: one request, one answer or one ModelFailure."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
@@ -10,9 +12,10 @@ from core.errors import ModelFailure
 from core.llm import reading
 from core.llm.types import Answer, ToolCallRequest
 
-__all__ = ["Answer", "ToolCallRequest", "complete", "list_models"]
+__all__ = ["Answer", "ToolCallRequest", "complete", "list_models", "speak"]
 
 _NO_KEY = "none"  # what the settings give where the endpoint asks for none
+_MOST_SPEECH_RETRIES = 1  # words that can't be spoken soon go out as text
 
 
 def complete(*, model: str, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Answer:
@@ -21,25 +24,28 @@ def complete(*, model: str, messages: list[dict[str, Any]], tools: list[dict[str
     This may wait for minutes (ARISE_MODEL_TIMEOUT_SECONDS an attempt, ARISE_MODEL_RETRIES more
     attempts): the caller gives its database connection back first. Raises ModelFailure.
     """
-    if settings.ARISE_DEMO_MODEL and not settings.ARISE_MODEL_BASE_URL:
-        # Without an address the openai package would ask its own vendor.
-        raise ModelFailure("unreachable", "the built-in demo model runs only while `up` does")
-    # Most of a second to import, and only a worker needs it.
-    from core.llm import endpoint  # noqa: PLC0415
-
-    key = settings.ARISE_MODEL_API_KEY
     began = time.monotonic()
-    try:
-        body, retries = endpoint.post(
-            _request(model, messages, tools),
-            base_url=settings.ARISE_MODEL_BASE_URL,
-            api_key=key,
-            seconds=settings.ARISE_MODEL_TIMEOUT_SECONDS,
-            retries=settings.ARISE_MODEL_RETRIES,
-        )
+    with _keys_hidden():
+        request = _request(model, messages, tools)
+        body, retries = _post("/chat/completions", request, settings.ARISE_MODEL_RETRIES)
         return reading.read(body, retries=retries, seconds=time.monotonic() - began)
-    except ModelFailure as failure:
-        raise ModelFailure(failure.code, _safe(failure.detail, key)) from None
+
+
+def speak(*, model: str, voice: str, words: str) -> bytes:
+    """Have words spoken; the recording, as MP3 where the endpoint can, up to reading.MAX_SPEECH_BYTES.
+
+    It may wait as `complete` does, though it is asked again but once. Raises ModelFailure.
+    """
+    request = {
+        "model": model,
+        "input": text.clean_text(words),
+        "voice": voice,
+        "response_format": "mp3",
+    }
+    with _keys_hidden():
+        retries = min(_MOST_SPEECH_RETRIES, settings.ARISE_MODEL_RETRIES)
+        body, _ = _post("/audio/speech", request, retries)
+        return reading.recording(body)
 
 
 def list_models(*, seconds: float) -> list[str]:
@@ -49,14 +55,39 @@ def list_models(*, seconds: float) -> list[str]:
     """
     from core.llm import endpoint  # noqa: PLC0415
 
-    key = settings.ARISE_MODEL_API_KEY
-    try:
+    with _keys_hidden():
         body = endpoint.list_models(
-            base_url=settings.ARISE_MODEL_BASE_URL, api_key=key, seconds=seconds
+            base_url=settings.ARISE_MODEL_BASE_URL,
+            api_key=settings.ARISE_MODEL_API_KEY,
+            seconds=seconds,
         )
-    except ModelFailure as failure:
-        raise ModelFailure(failure.code, _safe(failure.detail, key)) from None
     return reading.model_names(body)
+
+
+def _post(path: str, request: dict[str, Any], retries: int) -> tuple[bytes, int]:
+    if settings.ARISE_DEMO_MODEL and not settings.ARISE_MODEL_BASE_URL:
+        # Without an address the openai package would ask its own vendor.
+        raise ModelFailure("unreachable", "the built-in demo model runs only while `up` does")
+    # Most of a second to import, and only a worker needs it.
+    from core.llm import endpoint  # noqa: PLC0415
+
+    return endpoint.post(
+        path,
+        request,
+        base_url=settings.ARISE_MODEL_BASE_URL,
+        api_key=settings.ARISE_MODEL_API_KEY,
+        seconds=settings.ARISE_MODEL_TIMEOUT_SECONDS,
+        retries=retries,
+    )
+
+
+@contextmanager
+def _keys_hidden() -> Iterator[None]:
+    try:
+        yield
+    except ModelFailure as failure:
+        detail = _safe(failure.detail, settings.ARISE_MODEL_API_KEY)
+        raise ModelFailure(failure.code, detail) from None
 
 
 def _request(

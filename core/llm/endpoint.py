@@ -85,18 +85,24 @@ def _client(base_url: str, api_key: str, seconds: float, retries: int) -> openai
 
 
 def post(
-    request: dict[str, Any], *, base_url: str, api_key: str, seconds: float, retries: int
+    path: str,
+    request: dict[str, Any],
+    *,
+    base_url: str,
+    api_key: str,
+    seconds: float,
+    retries: int,
 ) -> tuple[bytes, int]:
-    """Ask for a chat completion; return the body as it came and how often it was asked again.
+    """Ask what costs; return the body as it came and how often it was asked again.
 
     Raises ModelFailure once the client's retries are spent or make no sense; its detail is as it
     came, to be made safe by the caller.
     """
     try:
         client = _client(base_url, api_key, seconds, retries)
-        # Not chat.completions.create, which walks every message to turn Python names into JSON's:
+        # Not chat.completions.create, say, which walks every message to turn Python names into JSON's:
         # ours are JSON already, and the walk costs more than the rest of the call.
-        response = client.post("/chat/completions", cast_to=httpx2.Response, body=request)
+        response = client.post(path, cast_to=httpx2.Response, body=request)
     except (openai.OpenAIError, httpx2.InvalidURL, ValueError) as error:
         code, detail = _failure(error)
         raise ModelFailure(code, detail) from None

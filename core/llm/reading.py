@@ -1,4 +1,4 @@
-"""Reading a chat completion that any endpoint may have written: lenient in form, strict in sense."""
+"""Reading what any endpoint may have answered: lenient in form, strict in sense."""
 
 import json
 import re
@@ -8,6 +8,8 @@ from typing import Any
 from core import text
 from core.errors import ModelFailure
 from core.llm.types import Answer, ToolCallRequest
+
+MAX_SPEECH_BYTES = 4 * 1024 * 1024
 
 # Fields beyond the standard that some endpoints want back, or they refuse the next request.
 _MESSAGE_EXTRAS = ("reasoning_content", "reasoning_details")
@@ -41,6 +43,17 @@ def model_names(body: bytes) -> list[str]:
     entries = models if isinstance(models, list) else []
     names = [entry.get("id") for entry in entries if isinstance(entry, dict)]
     return [text.clean_text(name) for name in names if isinstance(name, str)]
+
+
+def recording(body: bytes) -> bytes:
+    """A spoken text as it came, or ModelFailure `bad_answer` where it can't be one."""
+    if len(body) > MAX_SPEECH_BYTES:
+        raise _bad(f"the recording has {len(body)} bytes; {MAX_SPEECH_BYTES} are taken at most")
+    if not body.strip():
+        raise _bad("the recording is empty")
+    if body.lstrip()[:1] in (b"{", b"[", b"<"):  # no sound begins so: it is JSON or a page
+        raise _bad(f"the answer is no recording: {body[:2000].decode('utf-8', 'replace')}")
+    return body
 
 
 def _bad(detail: str) -> ModelFailure:

@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from arise_site.openai_server import ChatCompletionsServer, Reply, completion
 from core.errors import ModelFailure
-from core.llm import client, endpoint
+from core.llm import client, endpoint, reading
 from tests.fakes.model import Script, ScriptedModel, assistant, says
 from tests.fakes.model_fixtures import script, scripted_model
 
@@ -365,3 +365,72 @@ def test_the_server_bounds_what_it_reads(
     with socket.create_connection(address, timeout=5) as connection:
         connection.sendall(f"POST /v1/chat/completions HTTP/1.1\r\n{head}\r\n\r\n".encode())
         assert connection.recv(4096).split()[1] == status
+
+
+SPOKEN = b"ID3 a recording"
+
+
+def speak(script: Script) -> bytes:
+    return client.speak(model=script.model, voice="alloy", words="hello \ud83d")
+
+
+def test_it_has_words_spoken(script: Script) -> None:
+    script.add(Reply(raw=SPOKEN, headers={"Content-Type": "audio/mpeg"}))
+    assert speak(script) == SPOKEN
+    assert script.requests == [
+        {
+            "model": script.model,
+            "input": "hello \ufffd",
+            "voice": "alloy",
+            "response_format": "mp3",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        (b"", "empty"),
+        (b" \n", "empty"),
+        (b'{"error": {"message": "no such voice"}}', "no such voice"),
+        (b"<html>busy</html>", "busy"),
+        (b"ID3" + bytes(reading.MAX_SPEECH_BYTES), "taken at most"),
+    ],
+)
+def test_what_is_no_recording_is_a_bad_answer(script: Script, raw: bytes, told: str) -> None:
+    script.add(Reply(raw=raw))
+    with pytest.raises(ModelFailure) as caught:
+        speak(script)
+    assert caught.value.code == "bad_answer"
+    assert told in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "asked"),
+    [(429, "rate_limited", 2), (500, "server_error", 2), (401, "refused", 1)],
+)
+def test_a_voice_that_fails_is_asked_again_but_once(
+    script: Script, status: int, code: str, asked: int
+) -> None:
+    for _ in range(asked):
+        script.reply(f"{KEY} is not good", status=status)
+    with pytest.raises(ModelFailure) as caught:
+        speak(script)
+    assert caught.value.code == code
+    assert len(script.requests) == asked
+    assert KEY not in str(caught.value)
+
+
+def test_a_voice_that_does_not_come_in_time_is_given_up(script: Script, settings: Settings) -> None:
+    settings.ARISE_MODEL_TIMEOUT_SECONDS = 0.2
+    settings.ARISE_MODEL_RETRIES = 0
+    script.add(Reply(raw=SPOKEN, delay=2))
+    with pytest.raises(ModelFailure) as caught:
+        speak(script)
+    assert caught.value.code == "timeout"
+
+
+def test_the_demo_models_endpoint_speaks_nothing(settings: Settings) -> None:
+    settings.ARISE_DEMO_MODEL, settings.ARISE_MODEL_BASE_URL = True, ""
+    with pytest.raises(ModelFailure, match="unreachable"):
+        client.speak(model="x", voice="alloy", words="hello")

@@ -14,6 +14,9 @@ from arise_site.openai_server import ChatCompletionsServer, Reply, completion, f
 
 ToolCallSpec = tuple[str, Mapping[str, Any] | str]
 Scripted = Reply | Callable[[dict[str, Any]], Reply]
+VOICE_MODEL = "scripted-voice"
+"""Speaks whatever it is given, and can't speak what has UNSPEAKABLE in it."""
+UNSPEAKABLE = "unspeakable"
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 
 
@@ -39,6 +42,11 @@ def assistant(text: str | None = None, tool_calls: Iterable[ToolCallSpec] = ()) 
 def says(message: Mapping[str, Any], *, delay: float = 0, finish_reason: str = "") -> Reply:
     """The reply that carries an assistant message."""
     return Reply(completion("scripted", message, finish_reason) | {"usage": USAGE}, delay=delay)
+
+
+def recording(words: str) -> bytes:
+    """What the scripted voice makes of words."""
+    return b"ID3" + words.encode()
 
 
 class Script:
@@ -115,7 +123,8 @@ class ScriptedModel:
     def __init__(self) -> None:
         self._scripts: dict[str, Script] = {}
         self.strays: list[dict[str, Any]] = []
-        self.server = ChatCompletionsServer(self._answer)
+        self.spoken: list[dict[str, Any]] = []
+        self.server = ChatCompletionsServer(self._answer, speech=self._speak)
         self.server.start()
 
     @property
@@ -131,6 +140,15 @@ class ScriptedModel:
 
     def stop(self) -> None:
         self.server.stop()
+
+    def _speak(self, request: dict[str, Any]) -> Reply:
+        """Scripts may stand for voices too; without one, only VOICE_MODEL speaks."""
+        if request.get("model") != VOICE_MODEL:
+            return self._answer(request)
+        self.spoken.append(request)
+        if UNSPEAKABLE in request["input"]:
+            return _no_reply("this can't be spoken")
+        return Reply(raw=recording(request["input"]), headers={"Content-Type": "audio/mpeg"})
 
     def _answer(self, request: dict[str, Any]) -> Reply:
         script = self._scripts.get(str(request.get("model")))
