@@ -129,7 +129,10 @@ async def test_what_two_looks_at_a_history_lack_has_failed_and_is_told(
     answered = {lost: timeout_not_sent(), short: timeout_not_sent(), slow: timeout_sent_later(2)}
     async with platform(**NAPCAT) as onebot:
         chat = await heard_of(onebot, bot)
-        await seeded(onebot, chat, "my words", handle="m0")  # said before, and known
+        known = await seeded(onebot, chat, "my words", handle="m0")
+        assert known.entry is not None
+        # The same words in the same time, but known as another message.
+        onebot.world.messages[int(known.entry.platform_message_id)].time += 60
         for number, (group, behaviour) in enumerate(answered.items(), 1):
             onebot.script("send_group_msg", behaviour)
             await onebot.say(group, 10002, "hi", mention_bot=True)
