@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from botgateway import actions, database, event_parser, fields, ingest
+from botgateway import actions, database, event_parser, fields, ingest, parts
 from botgateway.calls import NoAnswer, NotWritten
 from botgateway.connections import LiveConnection, Registry
 from botgateway.events import MessageEvent
@@ -190,11 +190,12 @@ def _action(connection: LiveConnection, kind: str) -> str:
 def _told(connection: LiveConnection, event: MessageEvent) -> Told:
     ahead = timedelta(seconds=connection.clock.platform_now() - timezone.now().timestamp())
     at = datetime.fromtimestamp(event.time, UTC) - ahead if event.time else timezone.now()
+    kinds = [part.type for part in parts.from_segments(event.segments)]
     return Told(
         message_id=event.message_id.value if event.message_id else "",
         is_number=event.message_id.is_number if event.message_id else True,
         is_own=event.is_own
         or (event.user_id is not None and event.user_id.value == connection.self_id),
-        text=text_of(event.segments),
+        said=evidence.likeness(text_of(event.segments), kinds),
         sent_at=at,
     )

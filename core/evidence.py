@@ -5,7 +5,7 @@ A late answer is evidence too; it is settled like any answer (core.sending).
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -29,12 +29,38 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)")
 NAMED_LATER_SECONDS = 60
 
 
-def take_echo(chat: Chat, *, message_id: PlatformId | None, text: str) -> bool:
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """By what a message is known again: its text, but for white space, of which implementations
+    keep some or other; where it has none, the kinds of its parts."""
+
+    text: str
+    kinds: frozenset[str]
+
+    def is_of(self, other: "Likeness") -> bool:
+        """Whether both may be the same message; two of which nothing is known are not."""
+        if self.text or other.text:
+            return self.text == other.text
+        return bool(self.kinds) and self.kinds == other.kinds
+
+
+def likeness(text: str, kinds: Iterable[str] = ()) -> Likeness:
+    """The likeness of a message with this text and these kinds of parts."""
+    return Likeness("".join(text.split()), frozenset(kinds) - {"text", "reply"})
+
+
+def _likeness(parts: Sequence[Mapping[str, Any]]) -> Likeness:
+    return likeness(text_of(parts), [part["type"] for part in parts])
+
+
+def take_echo(
+    chat: Chat, *, message_id: PlatformId | None, text: str, kinds: Iterable[str] = ()
+) -> bool:
     """Whether something that the bot's account said is a message that the Outbox sent.
 
-    By its id where the answer came before the echo; else by its text while the answer is out, or
-    lately told no id. For an entry whose outcome is unknown, or becomes so later, it is the evidence
-    that it was sent.
+    By its id where the answer came before the echo; else by what it says, or by the kinds of its
+    parts where it has no text, while the answer is out, or lately told no id. For an entry whose
+    outcome is unknown, or becomes so later, it is the evidence that it was sent.
     """
     lately = database_now() - timedelta(seconds=NAMED_LATER_SECONDS)
     without_id = Q(state=State.SENT, platform_message_id="", settled_at__gte=lately)
@@ -47,9 +73,9 @@ def take_echo(chat: Chat, *, message_id: PlatformId | None, text: str) -> bool:
     entries = list(found.order_by("pk"))
     if message_id and any(entry.platform_message_id == message_id.value for entry in entries):
         return True
-    said = _comparable(text)
+    said = likeness(text, kinds)
     for entry in entries:
-        if _comparable(text_of(entry.parts)) == said:
+        if _likeness(entry.parts).is_of(said):
             sending.echoed(entry.pk, message_id)
             return True
     return False
@@ -58,11 +84,6 @@ def take_echo(chat: Chat, *, message_id: PlatformId | None, text: str) -> bool:
 def text_of(parts: Sequence[Mapping[str, Any]]) -> str:
     """The text parts of a message, joined."""
     return "".join(str(part["data"]["text"]) for part in parts if part["type"] == "text")
-
-
-def _comparable(text: str) -> str:
-    """Implementations differ in the white space that they keep."""
-    return "".join(text.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +95,7 @@ class Sought:
     chat_id: int
     chat_kind: str
     chat_external_id: PlatformId
-    text: str
+    said: Likeness
     sent_at: datetime
 
 
@@ -85,7 +106,7 @@ class Told:
     message_id: str
     is_number: bool
     is_own: bool
-    text: str
+    said: Likeness
     sent_at: datetime
 
 
@@ -126,7 +147,13 @@ def seek(bot_id: int, kinds: Sequence[str]) -> list[Sought]:
         found = cursor.fetchall()
     return [
         Sought(
-            pk, bot_id, chat, kind, PlatformId(external, is_number), text_of(json.loads(parts)), at
+            pk,
+            bot_id,
+            chat,
+            kind,
+            PlatformId(external, is_number),
+            _likeness(json.loads(parts)),
+            at,
         )
         for pk, chat, kind, external, is_number, parts, at in sorted(found)
     ]
@@ -135,7 +162,7 @@ def seek(bot_id: int, kinds: Sequence[str]) -> list[Sought]:
 def read_history(sought: Sequence[Sought], told: Sequence[Told]) -> int:
     """Settle sends of one chat by what its history told; returns how many were settled.
 
-    Found is an own message with the same text, not sent before ours was written, that is no other
+    Found is an own message of the same likeness, not sent before ours was written, that is no other
     known message. Twice lacked by a history that reaches back before the write, a send is failed.
     """
     settled = 0
@@ -155,8 +182,7 @@ def read_history(sought: Sequence[Sought], told: Sequence[Told]) -> int:
 def _is(said: Told, sought: Sought) -> bool:
     # The platform's times are whole seconds.
     earliest = sought.sent_at - timedelta(seconds=2)
-    same = _comparable(said.text) == _comparable(sought.text)
-    return said.is_own and same and said.sent_at >= earliest
+    return said.is_own and sought.said.is_of(said.said) and said.sent_at >= earliest
 
 
 def _known_ids(chat_id: int) -> set[str]:

@@ -120,7 +120,8 @@ def _is_echo(item: ReceivedItem, chat: Chat) -> bool:
     """The platform's echo of what the Outbox sent is evidence, not something that was said."""
     if not item.from_self:
         return False
-    return evidence.take_echo(chat, message_id=item.message_id, text=item.text)
+    kinds = [part.type for part in item.parts]
+    return evidence.take_echo(chat, message_id=item.message_id, text=item.text, kinds=kinds)
 
 
 def _claim_identities(items: Sequence[ReceivedItem]) -> list[ReceivedItem]:

@@ -326,6 +326,47 @@ def test_an_echo_tells_the_id_that_the_answer_did_not(chat: Chat) -> None:
     assert not evidence.take_echo(chat, message_id=PlatformId("556"), text="hello")
 
 
+VOICE = [{"type": "voice", "data": {}}]
+MENTION = [{"type": "mention", "data": {"id": "30001"}}]
+QUOTED_FACE = [{"type": "reply", "data": {"id": "5"}}, {"type": "face", "data": {"id": "76"}}]
+
+
+@pytest.mark.parametrize(
+    ("parts", "text", "kinds", "is_ours"),
+    [
+        (VOICE, "", ["voice"], True),
+        (VOICE, "", ["image"], False),
+        (VOICE, "", [], False),
+        (VOICE, "hello", ["text"], False),
+        (MENTION, "", ["mention"], True),
+        (MENTION, " ", ["text", "mention"], True),
+        (MENTION, "", ["voice"], False),
+        (QUOTED_FACE, "", ["face"], True),
+        ([], "", [], False),
+    ],
+)
+def test_what_has_no_text_is_known_again_by_the_kinds_of_its_parts(
+    chat: Chat, parts: list[dict[str, Any]], text: str, kinds: list[str], is_ours: bool
+) -> None:
+    message = make_sent(chat, "hello", "unknown", entry={"parts": parts})
+    taken = evidence.take_echo(chat, message_id=PlatformId("555"), text=text, kinds=kinds)
+    assert taken is is_ours
+    assert state(message) == ("sent" if is_ours else "unknown")
+
+
+@pytest.mark.parametrize(("kinds", "settled"), [(["voice"], 1), (["image"], 0)])
+def test_a_history_tells_of_a_voice(bot: Bot, chat: Chat, kinds: list[str], settled: int) -> None:
+    now = timezone.now()
+    made = {"parts": VOICE, "sending_at": now - timedelta(seconds=30)}
+    message = make_sent(
+        chat, "hello", "unknown", entry={**made, "settled_at": now - timedelta(seconds=9)}
+    )
+    sought = evidence.seek(bot.pk, ["group"])
+    told = evidence.Told("555", True, True, evidence.likeness("", kinds), now)
+    assert evidence.read_history(sought, [told]) == settled
+    assert state(message) == ("sent" if settled else "unknown")
+
+
 @pytest.mark.parametrize("before", ["pending", "sent", "failed", "discarded"])
 def test_other_words_and_other_states_are_no_echo(chat: Chat, before: str) -> None:
     message = make_sent(chat, "hello", before)
