@@ -44,6 +44,8 @@ class Environment(BaseSettings):
     openai_base_url: str = ""
     arise_demo_model_url: str = ""
     arise_chat_model: str = ""
+    arise_tts_model: str = ""
+    arise_tts_voice: str = "alloy"
     arise_model_timeout_seconds: float = Field(default=60, gt=0)
     arise_model_retries: int = Field(default=3, ge=0, le=10)
 

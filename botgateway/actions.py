@@ -207,6 +207,8 @@ def _segment(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
         case "sticker" if data.get("emoji_id"):
             kept = ("emoji_id", "emoji_package_id", "key", "summary")
             return _made("mface", **{name: data[name] for name in kept if name in data})
+        case "voice" if data.get("file"):
+            return _made("record", file=data["file"])
         case "image" | "sticker" if data.get("file") or data.get("url"):
             # NapCat reads sub_type alone (NapCat issue 872), LLOneBot and Lagrange subType.
             sub_type = 1 if kind == "sticker" else 0
@@ -295,6 +297,7 @@ _REFUSALS = re.compile(
     r"|(?:添加|加).{0,6}好友|(?:不是|非|没有).{0,6}好友|not (?:a |your )?friend"
     r"|不在.{0,4}群|移出.{0,4}群|退出.{0,4}群|not in (?:the |this )?group|不存在|does not exist"
     r"|未知的消息类型|消息体无法解析|消息为空|Get Uid Error|不支持"
+    r"|语音转换失败"  # thrown before anything leaves, without ffmpeg say (NapCat issue 222)
     r"|参数|required property|not implemented|unknown action|invalid param",
     re.IGNORECASE,
 )
@@ -360,6 +363,11 @@ def is_bad_segment(response: Response) -> bool:
     """Whether a send was refused for one of its segments, before anything left: an unknown type, a
     mention of somebody whom NapCat can't resolve (NapCat issue 1033)."""
     return send_outcome(response).state == "failed" and bool(_BAD_SEGMENT.search(response.message))
+
+
+def is_bad_voice(response: Response) -> bool:
+    """Whether a voice was refused, before anything left, since it could not be converted."""
+    return send_outcome(response).state == "failed" and "语音转换失败" in response.message
 
 
 def without_references(parts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -4,11 +4,11 @@ Woken by hints, by its own timers, and once a second by the table itself.
 """
 
 import asyncio
+import base64
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec
 
-from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from botgateway import actions, database, platforms, recalling
@@ -26,6 +26,8 @@ Parts = Sequence[Mapping[str, Any]]
 Action = OutboxEntry.Action
 LOOK_SECONDS = 1.0
 PAUSE_SECONDS = 0.5
+SENT_AS_TEXT = "Sent as text, since its voice was refused"
+SENT_WITHOUT_REFERENCES = "Sent without its quote and mentions, since it was refused with them"
 
 
 class Dispatcher:
@@ -114,8 +116,8 @@ async def deliver(
         response = await _ask(connection, entry, call)
         note = ""
         if entry.action == Action.SEND and (parts := _repaired(entry, response)):
-            refusal = actions.send_outcome(response).reason
-            note = f"Sent without its quote and mentions, since it was refused with them: {refusal}"
+            done = SENT_AS_TEXT if entry.payload else SENT_WITHOUT_REFERENCES
+            note = f"{done}: {actions.send_outcome(response).reason}"
             # Kept before it goes out: evidence is looked for by what was said.
             await _keep(sending.keep_parts, entry.entry_id, parts)
             response = await _ask(connection, entry, _say(entry, parts), again=True)
@@ -144,7 +146,7 @@ def _call(entry: Claimed) -> Call:
         if entry.action == Action.RECALL:
             return actions.delete_msg(entry.target.wire())
         return actions.edit_msg(entry.target.wire(), entry.parts)
-    return _say(entry, entry.parts)
+    return _say(entry, _parts(entry))
 
 
 def _say(entry: Claimed, parts: Parts) -> Call:
@@ -152,8 +154,22 @@ def _say(entry: Claimed, parts: Parts) -> Call:
     return actions.send_message(entry.chat_kind, chat_id, parts, entry.address)
 
 
+def _parts(entry: Claimed) -> Parts:
+    """The parts as they go out: a voice with its bytes, since an implementation may live on another
+    machine."""
+    if entry.payload is None:
+        return entry.parts
+    file = f"base64://{base64.b64encode(entry.payload).decode()}"
+    return [
+        {**part, "data": {**part["data"], "file": file}} if part["type"] == "voice" else part
+        for part in entry.parts
+    ]
+
+
 def _repaired(entry: Claimed, response: Response) -> Parts:
     """The parts without what they were surely refused for; none where nothing can be left out."""
+    if actions.is_bad_voice(response):
+        return [words for part in entry.parts for words in part["data"].get("instead", ())]
     if not actions.is_bad_segment(response):
         return []
     parts = actions.without_references(entry.parts)
@@ -166,7 +182,7 @@ async def _ask(
     return await connection.calls.call(
         call,
         echo=f"send-{entry.entry_id}-{connection.number}{'-again' if again else ''}",
-        seconds=settings.ARISE_SEND_TIMEOUT_SECONDS,
+        seconds=sending.answer_seconds(len(entry.payload or b"")),
     )
 
 

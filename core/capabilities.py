@@ -9,6 +9,7 @@ what nobody knows; never what the platform can't.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from django.conf import settings as site
 from django.db.models import Prefetch, Q, QuerySet
 from django.utils import timezone
 
@@ -179,6 +180,8 @@ def _holding(name: str, ability: Ability, layers: Layers) -> Holding:
         return Holding(False, ability.reason + kept, layers)
     if said is not None and not said.allowed:
         return Holding(False, said_by(said), layers)
+    if lack := _lack(name):
+        return Holding(False, lack, layers)
     if said is not None:
         return Holding(True, said_by(said), layers)
     if ability.can is None:
@@ -186,6 +189,11 @@ def _holding(name: str, ability: Ability, layers: Layers) -> Holding:
     if name in OFF_UNTIL_SET:
         return Holding(False, "off until the operator switches it on", layers)
     return Holding(True, ability.reason, layers)
+
+
+def _lack(name: str) -> str:
+    """What the site itself lacks for a name; empty where it has all."""
+    return "no TTS model is set" if name == "voice" and not site.ARISE_TTS_MODEL else ""
 
 
 def said_by(row: CapabilitySetting) -> str:

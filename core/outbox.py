@@ -22,10 +22,12 @@ VERSIONS = (Action.SEND, Action.EDIT)
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a message says: its text as the model wrote it, and the parts that go out for it."""
+    """What a message says: its text as the model wrote it, and the parts that go out for it. A
+    voice, which is one part, has the recording as its `payload`."""
 
     text: str
     parts: Sequence[Mapping[str, Any]]
+    payload: bytes | None = None
 
 
 def write_text(context: ToolContext, words: Words) -> SentMessage:
@@ -34,9 +36,24 @@ def write_text(context: ToolContext, words: Words) -> SentMessage:
     The caller saves the chat's `next_handle`. The entry is due at the later of now and the message
     before it, plus the typing time of its characters.
     """
+    return _message(context, words, SentMessage.Kind.TEXT)
+
+
+def write_voice(context: ToolContext, words: Words, recording: bytes) -> SentMessage:
+    """Write a voice message, as `write_text` does. Where the platform refuses it surely, its words
+    go out `instead`."""
+    part = {"type": "voice", "data": {"instead": list(words.parts)}}
+    return _message(context, Words(words.text, [part], recording), SentMessage.Kind.VOICE)
+
+
+def _message(context: ToolContext, words: Words, kind: SentMessage.Kind) -> SentMessage:
     chat = context.chat
     message = SentMessage.objects.create(
-        chat=chat, turn=context.turn, handle=f"m{chat.next_handle}", created_at=context.now
+        chat=chat,
+        turn=context.turn,
+        handle=f"m{chat.next_handle}",
+        kind=kind,
+        created_at=context.now,
     )
     chat.next_handle += 1
     message.entry = _send(context, message, words)
@@ -79,6 +96,7 @@ def _said(context: ToolContext, words: Words, before: datetime | None) -> dict[s
     return {
         "content": words.text,
         "parts": list(words.parts),
+        "payload": words.payload,
         "due_at": max(now, before or now) + typing_time(words.text),
         "draft_until": now + timedelta(seconds=settings.ARISE_DRAFT_SECONDS),
         "expires_at": _patience_ends(context),

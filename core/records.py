@@ -41,7 +41,7 @@ def turns(queryset: QuerySet[Turn]) -> Iterator[Record]:
 
 def sentlog(queryset: QuerySet[SentMessage]) -> Iterator[Record]:
     """The bot's own messages with the state of their current Outbox entry."""
-    rows = queryset.select_related("chat", "entry").order_by("pk")
+    rows = queryset.select_related("chat", "entry").defer("entry__payload").order_by("pk")
     return map(sent_record, rows.iterator(chunk_size=_CHUNK))
 
 

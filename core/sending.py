@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -25,10 +25,15 @@ Action = OutboxEntry.Action
 State = OutboxEntry.State
 
 
+MEDIA_SECONDS = 60.0
+MOST_MEDIA_SECONDS = 300.0
+MEDIA_BYTES_PER_SECOND = 128 * 1024
+
+
 @dataclass(frozen=True, slots=True)
 class Claimed:
     """An entry that this connection alone is to do now. `parts` as core.messages has them;
-    `target` is the message that is recalled or edited."""
+    `target` is the message that is recalled or edited; `payload` the bytes of a voice."""
 
     entry_id: int
     action: str
@@ -37,6 +42,7 @@ class Claimed:
     address: dict[str, Any]
     parts: list[dict[str, Any]]
     target: PlatformId | None
+    payload: bytes | None = None
 
 
 CLAIM = """
@@ -78,11 +84,12 @@ WITH lane AS (
     UPDATE core_outboxentry entry
        SET state = 'sending', sending_at = clock_timestamp(), connection_number = %(connection)s
       FROM head WHERE entry.id = head.id AND entry.state = 'pending'
-    RETURNING entry.id, entry.chat_id, entry.action, entry.parts, entry.target_id
+    RETURNING entry.id, entry.chat_id, entry.action, entry.parts, entry.target_id,
+              entry.payload
 )
 SELECT claimed.id, claimed.action, chat.kind, chat.external_id, chat.external_id_is_number,
        chat.address::text, claimed.parts::text,
-       target.platform_message_id, target.platform_message_id_is_number
+       target.platform_message_id, target.platform_message_id_is_number, claimed.payload
   FROM claimed
   JOIN core_chat chat ON chat.id = claimed.chat_id
   LEFT JOIN core_outboxentry target ON target.id = claimed.target_id
@@ -110,9 +117,10 @@ def claim(bot_id: int, connection_number: int, *, limit: int = 50) -> list[Claim
                 json.loads(address),
                 json.loads(parts),
                 PlatformId(target, target_is_number) if target else None,
+                None if payload is None else bytes(payload),
             )
             for entry_id, action, kind, external_id, is_number, address, parts, target,
-            target_is_number in cursor.fetchall()
+            target_is_number, payload in cursor.fetchall()
         ]  # fmt: skip
 
 
@@ -155,6 +163,16 @@ def next_look(bot_ids: list[int]) -> dict[int, float]:
             [bot_ids],
         )
         return {bot_id: float(seconds) for bot_id, seconds in cursor.fetchall()}
+
+
+def answer_seconds(payload_bytes: int = 0) -> float:
+    """How long the answer to a call is waited for: media, which are converted and uploaded first,
+    take longer, by size."""
+    seconds: float = settings.ARISE_SEND_TIMEOUT_SECONDS
+    if not payload_bytes:
+        return seconds
+    media = max(seconds, MEDIA_SECONDS) + payload_bytes / MEDIA_BYTES_PER_SECOND
+    return min(media, max(seconds, MOST_MEDIA_SECONDS))
 
 
 def action_of(entry_id: int, bot_id: int) -> str | None:
@@ -399,9 +417,7 @@ def sweep() -> None:
     closed += _discard(Q(bot__enabled=False), "bot_disabled")
     closed += discard_disallowed(Q())
     settle = timedelta(seconds=settings.ARISE_SETTLE_SECONDS)
-    abandoned = Q(
-        sending_at__lt=now - timedelta(seconds=2 * settings.ARISE_SEND_TIMEOUT_SECONDS + 30)
-    )
+    abandoned = _abandoned(now)
     _mark_echoed(abandoned)
     lost = OutboxEntry.objects.filter(abandoned, state=State.SENDING).update(
         state=State.UNKNOWN, reason="sender_lost", settled_at=now, evidence_until=now + settle
@@ -418,3 +434,11 @@ def sweep() -> None:
             follow_up()
     if expired or closed or lost:
         logger.warning("Outbox: %d expired, %d switched off, %d lost", expired, closed, lost)
+
+
+def _abandoned(now: datetime) -> Q:
+    """What was claimed longer ago than any sender waits, also where it sends a second time."""
+    text, media = answer_seconds(), max(answer_seconds(), MOST_MEDIA_SECONDS)
+    return Q(payload__isnull=True, sending_at__lt=now - timedelta(seconds=2 * text + 30)) | Q(
+        payload__isnull=False, sending_at__lt=now - timedelta(seconds=2 * media + 30)
+    )

@@ -14,10 +14,11 @@ from django.utils import timezone
 
 from core import leases, sweep, turns
 from core.database import give_back
-from core.models import InboundKey
+from core.models import InboundKey, OutboxEntry
 
 logger = logging.getLogger(__name__)
 KEYS_KEPT = timedelta(days=30)
+PAYLOADS_KEPT = timedelta(days=1)
 
 
 @shared_task
@@ -61,5 +62,9 @@ def _run_due(chat_id: int) -> None:
 
 @shared_task
 def prune() -> None:
-    """Forget identities so old that nothing redelivers them any more."""
-    InboundKey.objects.filter(created_at__lt=timezone.now() - KEYS_KEPT).delete()
+    """Forget identities so old that nothing redelivers them any more, and the bytes of voices and
+    files that are not sent any more."""
+    now = timezone.now()
+    InboundKey.objects.filter(created_at__lt=now - KEYS_KEPT).delete()
+    kept = OutboxEntry.objects.filter(payload__isnull=False)
+    kept.filter(settled_at__lt=now - PAYLOADS_KEPT).update(payload=None)

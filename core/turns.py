@@ -95,7 +95,7 @@ def _drive(lease: Lease, turn: Turn) -> None:
         else:
             failpoints.reach("model_answered")
             allowed = judging.allowed(turn.chat, turn)
-            prepared = execution.prepare(allowed, turn.chat, answer.tool_calls)
+            prepared = execution.prepare(allowed, turn, answer.tool_calls)
             give_back()
             with transaction.atomic():
                 held = leases.hold(lease)

@@ -5,9 +5,10 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Func, IntegerField, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseNotAllowed
 from django.shortcuts import get_object_or_404, redirect
+from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -58,6 +59,10 @@ class SentMessageAdmin(SettlingAdmin[SentMessage]):
         ),
     )
     readonly_fields = ("shown_content", "send_state", "reason", "error", "message_id")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[SentMessage]:
+        rows = super().get_queryset(request)
+        return rows.select_related("entry").defer("entry__payload")
 
     def entries_of(self, rows: QuerySet[SentMessage]) -> QuerySet[OutboxEntry]:
         return OutboxEntry.objects.filter(current_of__in=rows)
@@ -159,7 +164,7 @@ class OutboxEntryAdmin(SettlingAdmin[OutboxEntry]):
                 "fields": (
                     ("platform_message_id", "connection_number"),
                     ("shown_history", "shown_evidence_until"),
-                    "shown_parts",
+                    ("shown_parts", "payload_size"),
                 )
             },
         ),
@@ -173,6 +178,7 @@ class OutboxEntryAdmin(SettlingAdmin[OutboxEntry]):
         "shown_history",
         "shown_evidence_until",
         "shown_parts",
+        "payload_size",
     )
 
     def entries_of(self, rows: QuerySet[OutboxEntry]) -> QuerySet[OutboxEntry]:
@@ -268,6 +274,13 @@ class OutboxEntryAdmin(SettlingAdmin[OutboxEntry]):
     @admin.display(description=gettext_lazy("parts"))
     def shown_parts(self, entry: OutboxEntry) -> SafeString:
         return display.json_block(entry.parts)
+
+    @admin.display(description=gettext_lazy("recording or file"))
+    def payload_size(self, entry: OutboxEntry) -> str:
+        """Its size alone: nobody reads it here, and it is dropped once the entry is settled."""
+        size = Func("payload", function="octet_length", output_field=IntegerField())
+        found = OutboxEntry.objects.filter(pk=entry.pk).values_list(size, flat=True).first()
+        return filesizeformat(found) if found else "–"
 
 
 def _linked(entry: OutboxEntry | None) -> SafeString | str:

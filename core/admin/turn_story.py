@@ -76,7 +76,7 @@ def tell(turn: Turn) -> Story:
         chat=turn.chat_id, pk__gte=turn.first_item_id, pk__lte=turn.last_item_id
     )
     items = list(covered.order_by("pk")[: _MOST_ITEMS + 1])
-    messages = turn.sent_messages.select_related("entry").order_by("pk")
+    messages = turn.sent_messages.select_related("entry").defer("entry__payload").order_by("pk")
     rows = turn.step_set.prefetch_related("tool_calls").order_by("index")
     by_handle = {message.handle: message for message in messages}
     steps = [_step(row, by_handle) for row in rows]

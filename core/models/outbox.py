@@ -66,6 +66,13 @@ class SentMessage(models.Model):
         return f"{self.handle}: {self.entry.content[:40]}" if self.entry else self.handle
 
 
+class OutboxEntries(models.Manager["OutboxEntry"]):
+    """Entries without their payload, which is large and read where it is sent alone."""
+
+    def get_queryset(self) -> models.QuerySet["OutboxEntry"]:
+        return super().get_queryset().defer("payload")
+
+
 class OutboxEntry(models.Model):
     """One action on the platform; the only place of send-state. It moves forward only, each move a
     compare-and-set (core.outbox, core.sending).
@@ -209,6 +216,8 @@ class OutboxEntry(models.Model):
         _("settled"), null=True, blank=True, help_text=_("When it left pending and sending.")
     )
     recalled_at = models.DateTimeField(_("recalled"), null=True, blank=True)
+
+    objects = OutboxEntries()
 
     class Meta:
         verbose_name = _("Outbox entry")

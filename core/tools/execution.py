@@ -1,16 +1,18 @@
 """From what a model asked for to what it is told: a bad call never breaks a turn."""
 
+import copy
 import json
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 from pydantic import ValidationError
 
 from core.errors import ToolRefusal
 from core.llm.types import ToolCallRequest
-from core.models import Chat
+from core.models import Turn
 from core.text import clean, one_line
 from core.toolcalls import ToolContext
 from core.tools.registry import Tool, ToolResult
@@ -21,22 +23,28 @@ BROKEN = "The tool failed inside. It did nothing; calling it again may fail agai
 
 
 def prepare(
-    tools: Mapping[str, Tool | None], chat: Chat, calls: Sequence[ToolCallRequest]
+    tools: Mapping[str, Tool | None], turn: Turn, calls: Sequence[ToolCallRequest]
 ) -> list[Any]:
     """What the calls' tools make ready before the step's transaction, in the order of the calls:
-    each what its `prepare` returned, None where it has none, or why it is refused."""
-    return [_prepared(tools.get(call.name), chat, call.arguments) for call in calls]
+    each what its `prepare` returned, None where it has none, or why it is refused. The turn stays
+    as it is: what the calls would take is counted on a copy."""
+    counted = copy.copy(turn)
+    ready = []
+    for index, call in enumerate(calls):
+        context = ToolContext(turn.chat, counted, turn.steps, index, timezone.now())
+        ready.append(_prepared(tools.get(call.name), context, call.arguments))
+    return ready
 
 
-def _prepared(tool: Tool | None, chat: Chat, arguments: str) -> Any:
+def _prepared(tool: Tool | None, context: ToolContext, arguments: str) -> Any:
     if tool is None or tool.prepare is None:
         return None
     try:
-        return tool.prepare(chat, _checked(tool, arguments))
+        return tool.prepare(context, _checked(tool, arguments))
     except ToolRefusal as refusal:
         return refusal
     except Exception:
-        logger.exception("tool %s could not be made ready in chat %s", tool.name, chat.pk)
+        logger.exception("tool %s could not be made ready in turn %s", tool.name, context.turn.pk)
         return ToolRefusal("internal_error", BROKEN)
 
 

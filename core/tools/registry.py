@@ -40,7 +40,8 @@ class Tool:
     `notes` by argument are added to its description.
 
     `prepare` runs before the step's transaction, with no connection held over its waits: it may
-    ask a model and writes nothing of the turn's. What it returns is `ToolContext.prepared`.
+    ask a model and writes nothing of the turn's. Its context has a copy of the turn, so that it can
+    count what the step's earlier calls take. What it returns is `ToolContext.prepared`.
 
     `apply` may raise core.errors.ToolRefusal: the model is told its code and sentence, and what
     the call had written is taken back.
@@ -52,7 +53,7 @@ class Tool:
     apply: Callable[[ToolContext, Any], ToolResult]
     capability: str | None = None
     fit: Callable[[Chat, Effective], "Tool | None"] | None = None
-    prepare: Callable[[Chat, Any], Any] | None = None
+    prepare: Callable[[ToolContext, Any], Any] | None = None
     without: frozenset[str] = frozenset()
     notes: Mapping[str, str] = field(default_factory=dict)
 

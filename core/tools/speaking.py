@@ -10,13 +10,19 @@ from core.errors import ToolRefusal
 from core.models import Chat
 from core.outbox import Words
 from core.toolcalls import ToolContext
+from core.tools import voice
 from core.tools.registry import Arguments, Tool, ToolResult, register
+from core.tools.voice import Spoken
 
 LONGEST_MESSAGE = 4000
+NOT_SPOKEN = Spoken(None, "It goes out as text: it was not spoken.")
 
 
 class SendMessage(Arguments):
     content: str = Field(description="What to say, as plain text; one message of the chat.")
+    voice: bool = Field(
+        default=False, description="Whether people hear the content, as one voice message."
+    )
 
 
 class StaySilent(Arguments):
@@ -27,7 +33,25 @@ def send_message(context: ToolContext, arguments: SendMessage) -> ToolResult:
     """Write one message to the Outbox; the model gets its handle at once, its outcome later."""
     words = checked_words(context, arguments.content)
     take_send(context)
-    return ToolResult({"handle": outbox.write_text(context, words).handle})
+    if not arguments.voice:
+        return ToolResult({"handle": outbox.write_text(context, words).handle})
+    spoken: Spoken = context.prepared or NOT_SPOKEN
+    if spoken.recording is None:
+        handle = outbox.write_text(context, words).handle
+        return ToolResult({"handle": handle, "voice": False, "note": spoken.note})
+    handle = outbox.write_voice(context, words, spoken.recording).handle
+    return ToolResult({"handle": handle, "voice": True})
+
+
+def make_ready(context: ToolContext, arguments: SendMessage) -> Spoken | None:
+    """Have a voice message spoken, which is paid for: only words that may be said, and only while
+    the turn has messages left."""
+    words = checked_words(context, arguments.content) if arguments.voice else None
+    if context.turn.sends >= settings.ARISE_MAX_SENDS_PER_TURN:
+        return None
+    spoken = voice.speak(context, words) if words else None
+    context.turn.sends += 1
+    return spoken
 
 
 def checked_words(context: ToolContext, text: str) -> Words:
@@ -73,7 +97,9 @@ def stay_silent(context: ToolContext, arguments: StaySilent) -> ToolResult:
 
 
 def _fit_send(chat: Chat, effective: capabilities.Effective) -> Tool:
-    return replace(SEND_MESSAGE, notes={"content": tag_hint(chat, effective)})
+    without = frozenset(name for name in ("voice",) if not effective.capabilities[name])
+    notes = {"content": tag_hint(chat, effective)}
+    return replace(SEND_MESSAGE, notes=notes, without=without)
 
 
 SEND_MESSAGE = Tool(
@@ -82,6 +108,7 @@ SEND_MESSAGE = Tool(
     arguments=SendMessage,
     apply=send_message,
     fit=_fit_send,
+    prepare=make_ready,
 )
 STAY_SILENT = Tool(
     name="stay_silent",

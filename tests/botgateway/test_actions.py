@@ -44,6 +44,7 @@ def test_other_parts_become_segments_and_a_quote_comes_first() -> None:
         {"type": "face", "data": {"id": "76"}},
         {"type": "sticker", "data": {"id": "md5:00", "url": "https://example.invalid/1"}},
         {"type": "sticker", "data": {"emoji_id": "a1", "emoji_package_id": 5, "key": "k"}},
+        {"type": "voice", "data": {"file": "base64://SUQz", "instead": []}},
         {"type": "reply", "data": {"id": "9"}},
     ]
     assert actions.to_segments(parts) == [
@@ -55,12 +56,14 @@ def test_other_parts_become_segments_and_a_quote_comes_first() -> None:
             "data": {"file": "https://example.invalid/1", "sub_type": 1, "subType": 1},
         },
         {"type": "mface", "data": {"emoji_id": "a1", "emoji_package_id": 5, "key": "k"}},
+        {"type": "record", "data": {"file": "base64://SUQz"}},
     ]
 
 
 def test_a_part_that_no_segment_stands_for_is_refused() -> None:
-    with pytest.raises(UnsendablePart):
-        actions.send_group_msg(1, [{"type": "forward", "data": {}}])
+    for kind in ("forward", "voice"):
+        with pytest.raises(UnsendablePart):
+            actions.send_group_msg(1, [{"type": kind, "data": {}}])
 
 
 def test_queries_have_no_parameters() -> None:
@@ -184,6 +187,7 @@ _EVENT = "NTEvent serviceAndMethod:NodeIKernelMsgService/sendMsg EventRet:\n"
         ({}, "unknown"),
         ({"retcode": 1200, "message": f'EventChecker Failed: {_EVENT}{{"result": 120}}'}, "failed"),
         ({"retcode": 1200, "wording": "您已被禁言"}, "failed"),
+        ({"retcode": 1200, "message": "语音转换失败, 请检查语音文件是否正常"}, "failed"),
         ({"retcode": 1200, "message": "请先添加对方为好友"}, "failed"),
         ({"retcode": 1200, "message": "你已不在该群聊"}, "failed"),
         (

@@ -1,13 +1,19 @@
 """What becomes of a send's answer."""
 
+import json
+from dataclasses import replace
+from typing import Any, cast
+
 import pytest
 from django.db import OperationalError
+from pytest_django import Settings
 
 from botgateway import delivery
-from botgateway.actions import Response
+from botgateway.actions import Call, Response, read_response
 from botgateway.calls import Calls
 from botgateway.connections import LiveConnection
 from core import sending
+from core.messages import PlatformId
 from core.models import OutboxEntry
 from core.sending import Claimed
 from tests.factories import make_bot, make_chat, make_sent
@@ -60,3 +66,69 @@ async def test_what_was_never_handed_over_waits_for_the_next_connection() -> Non
     await delivery.deliver(connection, claim)
     await in_database(entry.refresh_from_db)
     assert (entry.state, entry.connection_number) == ("pending", None)
+
+
+REFUSED_VOICE = {
+    "retcode": 1200,
+    "status": "failed",
+    "message": "语音转换失败, 请检查语音文件是否正常",
+}
+DELIVERED = {"retcode": 0, "status": "ok", "data": {"message_id": 5}}
+WORDS = [{"type": "text", "data": {"text": "good morning"}}]
+
+
+def claimed_voice() -> tuple[OutboxEntry, Claimed]:
+    bot = make_bot(connection_number=7)
+    made = {"parts": [{"type": "voice", "data": {"instead": WORDS}}], "payload": b"ID3"}
+    entry = make_sent(make_chat(bot), "good morning", "pending", kind="voice", entry=made).entry
+    assert entry is not None
+    (claim,) = sending.claim(bot.pk, 7)
+    return entry, claim
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("answers", "sent", "note"),
+    [
+        ([DELIVERED], [("record", {"file": "base64://SUQz"})], ""),
+        (
+            [REFUSED_VOICE, DELIVERED],
+            [("record", {"file": "base64://SUQz"}), ("text", {"text": "good morning"})],
+            "Sent as text, since its voice was refused: 语音转换失败, 请检查语音文件是否正常",
+        ),
+    ],
+)
+async def test_a_voice_goes_out_with_its_bytes_and_its_words_where_it_is_surely_refused(
+    settings: Settings, answers: list[dict[str, Any]], sent: list[tuple[str, Any]], note: str
+) -> None:
+    settings.ARISE_TTS_MODEL = "a-voice"
+    entry, claim = await in_database(claimed_voice)
+    frames: list[dict[str, Any]] = []
+
+    async def answer(text: str) -> None:
+        frames.append(json.loads(text))
+        told = {**answers[len(frames) - 1], "echo": frames[-1]["echo"]}
+        connection.calls.resolve(read_response(told))
+
+    connection = LiveConnection(7, entry.bot_id, "1", "universal", Calls(answer), nowhere)
+    await delivery.deliver(connection, claim)
+    await in_database(entry.refresh_from_db)
+    segments = [frame["params"]["message"] for frame in frames]
+    assert [(one["type"], one["data"]) for (one,) in segments] == sent
+    assert (entry.state, entry.platform_message_id, entry.error) == ("sent", "5", note)
+
+
+async def test_the_answer_to_a_voice_is_waited_for_longer(settings: Settings) -> None:
+    settings.ARISE_SEND_TIMEOUT_SECONDS = 20
+    waited: list[float] = []
+
+    class Patient:
+        async def call(self, call: Call, *, echo: str, seconds: float) -> Response:
+            waited.append(seconds)
+            return SENT
+
+    connection = LiveConnection(7, 1, "1", "universal", cast("Calls", Patient()), nowhere)
+    claim = Claimed(1, "send", "group", PlatformId("5"), {}, WORDS, None)
+    for payload in (None, b"ID3"):
+        await delivery._ask(connection, replace(claim, payload=payload), Call("send_group_msg"))
+    assert waited == [20, pytest.approx(60, abs=0.1)]

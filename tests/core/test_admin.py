@@ -10,7 +10,9 @@ import pytest
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
+from django.db import connection
 from django.test import Client, RequestFactory
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -249,3 +251,21 @@ def test_a_chat_leads_to_what_happened_in_it(admin_client: Client) -> None:
     page = admin_client.get(reverse("admin:core_chat_change", args=[chat.pk])).content.decode()
     for model in ("inbounditem", "turn", "sentmessage", "outboxentry", "decision", "member"):
         assert f"{reverse(f'admin:core_{model}_changelist')}?chat={chat.pk}" in page
+
+
+def test_the_bytes_of_a_voice_are_shown_by_their_size_alone(admin_client: Client) -> None:
+    made = {"payload": b"ID3" + b"\xffsecret" * 300, "parts": [{"type": "voice", "data": {}}]}
+    message = factories.make_sent(kind="voice", entry=made)
+    assert message.entry is not None
+    pages = [
+        reverse("admin:core_outboxentry_change", args=[message.entry.pk]),
+        reverse("admin:core_outboxentry_changelist"),
+        reverse("admin:core_sentmessage_change", args=[message.pk]),
+        reverse("admin:core_sentmessage_changelist"),
+    ]
+    with CaptureQueriesContext(connection) as queries:
+        told = [html.unescape(admin_client.get(page).content.decode()) for page in pages]
+    assert "2.1\xa0KB" in told[0]
+    assert not any("secret" in page for page in told)
+    reading = [query["sql"] for query in queries if '"payload"' in query["sql"]]
+    assert [sql for sql in reading if "octet_length" not in sql] == []

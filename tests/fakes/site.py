@@ -18,6 +18,7 @@ from django.test import override_settings
 
 from arise_site import programs
 from arise_site.programs import Program
+from tests.fakes.model import VOICE_MODEL
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 WAITS = {
@@ -76,6 +77,7 @@ class Site:
             "REDIS_URL": settings.REDIS_URL,
             "OPENAI_BASE_URL": model_url,
             "OPENAI_API_KEY": "sk-of-the-test-run",
+            "ARISE_TTS_MODEL": VOICE_MODEL,
             "PORT": str(self.port),
             **environment,
         }
