@@ -57,6 +57,8 @@ class Environment(BaseSettings):
     arise_send_pace_max_seconds: float = Field(default=8, ge=0)
     arise_draft_seconds: float = Field(default=2, ge=0)
     arise_max_sends_per_turn: int = Field(default=5, ge=1)
+    arise_file_folder: str = ""
+    arise_file_folder_there: str = ""
     arise_max_edits: int = Field(default=2, ge=0)
     arise_max_steps: int = Field(default=8, ge=1)
     arise_skill_full_text_max_chars: int = Field(default=4000, ge=1)

@@ -60,6 +60,13 @@ def send_message(
     return send_private_msg(chat_id, parts, (address or {}).get("group_id"))
 
 
+def upload_file(kind: str, chat_id: int | str, path: str, name: str) -> Call:
+    """Sends a file that the implementation reads at `path` on its own machine; answers no id."""
+    if kind == "group":
+        return Call("upload_group_file", {"group_id": chat_id, "file": path, "name": name})
+    return Call("upload_private_file", {"user_id": chat_id, "file": path, "name": name})
+
+
 def get_login_info() -> Call:
     """Who is logged in: answers `{user_id, nickname}`."""
     return Call("get_login_info")
@@ -209,6 +216,8 @@ def _segment(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
             return _made("mface", **{name: data[name] for name in kept if name in data})
         case "voice" if data.get("file"):
             return _made("record", file=data["file"])
+        case "file" if data.get("file"):
+            return _made("file", file=data["file"], name=data["name"])
         case "image" | "sticker" if data.get("file") or data.get("url"):
             # NapCat reads sub_type alone (NapCat issue 872), LLOneBot and Lagrange subType.
             sub_type = 1 if kind == "sticker" else 0

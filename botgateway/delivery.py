@@ -11,7 +11,7 @@ from typing import Any, ParamSpec
 
 from django.db import InterfaceError, OperationalError
 
-from botgateway import actions, database, platforms, recalling
+from botgateway import actions, database, platforms, recalling, shared_folder
 from botgateway.actions import Call, Response, UnsendablePart
 from botgateway.calls import NoAnswer, NotWritten
 from botgateway.connections import LiveConnection, Registry
@@ -106,10 +106,13 @@ async def deliver(
     twice: a frame that was handed over and not answered leaves the entry `unknown`. `evidence`:
     whether the implementation may still give some."""
     try:
-        call = _call(entry)
+        call = await _upload(connection, entry) or _call(entry)
     except UnsendablePart as part:
         error = f"no segment for {part}"
         await _keep(sending.mark_failed, entry.entry_id, reason="unsendable", error=error)
+        return None
+    except OSError as error:
+        await _keep(sending.mark_failed, entry.entry_id, reason="unsendable", error=str(error))
         return None
     failpoints.reach("call_writing")
     try:
@@ -149,19 +152,33 @@ def _call(entry: Claimed) -> Call:
     return _say(entry, _parts(entry))
 
 
+async def _upload(connection: LiveConnection, entry: Claimed) -> Call | None:
+    """The call that sends a file by the folder that both sides see; None where another way is
+    taken, or no file is sent."""
+    is_file = entry.action == Action.SEND and any(part["type"] == "file" for part in entry.parts)
+    if not is_file or not connection.dialect.uploads_own_files or not shared_folder.is_named():
+        return None
+    name = str(entry.parts[0]["data"]["name"])
+    path = await asyncio.to_thread(shared_folder.put, entry.entry_id, name, entry.payload or b"")
+    chat_id = entry.chat_external_id.wire()
+    return actions.upload_file(entry.chat_kind, chat_id, path, name)
+
+
 def _say(entry: Claimed, parts: Parts) -> Call:
     chat_id = entry.chat_external_id.wire()
     return actions.send_message(entry.chat_kind, chat_id, parts, entry.address)
 
 
 def _parts(entry: Claimed) -> Parts:
-    """The parts as they go out: a voice with its bytes, since an implementation may live on another
-    machine."""
+    """The parts as they go out: a voice or a file with its bytes, since an implementation may live
+    on another machine."""
     if entry.payload is None:
         return entry.parts
     file = f"base64://{base64.b64encode(entry.payload).decode()}"
     return [
-        {**part, "data": {**part["data"], "file": file}} if part["type"] == "voice" else part
+        {**part, "data": {**part["data"], "file": file}}
+        if part["type"] in ("voice", "file")
+        else part
         for part in entry.parts
     ]
 

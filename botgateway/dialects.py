@@ -43,7 +43,8 @@ class Dialect:
     segment ("segment") or not at all (""). History begins at `history_value` of a known message,
     given as the parameter `history_parameter`; "" stands for an action that there is none of.
     `tells_sequence`: its events number the messages of a chat. `market_faces`: it sends `mface`
-    segments. `trusted_recalls_from` is the first major version whose `ok` of a recall is true.
+    segments. `uploads_own_files`: it sends files of its own machine only, by upload_group_file and
+    upload_private_file. `trusted_recalls_from` is the first major version whose `ok` of a recall is true.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Dialect:
     history_value: Literal["sequence", "message_id"] = "sequence"
     tells_sequence: bool = False
     market_faces: bool = False
+    uploads_own_files: bool = False
     trusted_recalls_from: int = 0
 
     @property
@@ -229,6 +231,7 @@ LAGRANGE = Dialect(
     history_parameter="message_id",
     history_value="message_id",
     market_faces=True,
+    uploads_own_files=True,
 )
 
 GOCQHTTP = Dialect(
@@ -255,6 +258,7 @@ GOCQHTTP = Dialect(
     group_poke="segment",
     group_history_action="get_group_msg_history",
     tells_sequence=True,
+    uploads_own_files=True,
 )
 
 GOCQHTTP_FORK = replace(

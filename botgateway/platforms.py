@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
+from botgateway import shared_folder
 from botgateway.dialects import Cell, Dialect, Place, recognise
 from core.capabilities import Ability, Platform, register_probe
 from core.models import Bot, Chat
@@ -70,6 +71,8 @@ def platform(chat: Chat) -> Platform:
         abilities[name] = _ability(dialect.capability(name, place), is_administrator)
         if name in ACTIONS and lacks(chat.bot, ACTIONS[name]):
             abilities[name] = Ability(False, f"{dialect.name} says that it has no {ACTIONS[name]}")
+    if dialect.uploads_own_files and shared_folder.is_named():
+        abilities["file"] = Ability(True, "by the folder that both see")
     for name in dialect.tags:
         abilities[f"tag.{name}"] = _ability(dialect.tag(name, place), is_administrator)
     return Platform(abilities, None if is_administrator else RECALL_SECONDS)

@@ -23,7 +23,7 @@ VERSIONS = (Action.SEND, Action.EDIT)
 @dataclass(frozen=True, slots=True)
 class Words:
     """What a message says: its text as the model wrote it, and the parts that go out for it. A
-    voice, which is one part, has the recording as its `payload`."""
+    voice or a file, which is one part, has its bytes as the `payload`."""
 
     text: str
     parts: Sequence[Mapping[str, Any]]
@@ -44,6 +44,11 @@ def write_voice(context: ToolContext, words: Words, recording: bytes) -> SentMes
     go out `instead`."""
     part = {"type": "voice", "data": {"instead": list(words.parts)}}
     return _message(context, Words(words.text, [part], recording), SentMessage.Kind.VOICE)
+
+
+def write_file(context: ToolContext, words: Words) -> SentMessage:
+    """Write a file, as `write_text` does: its one part names it, the payload is what is in it."""
+    return _message(context, words, SentMessage.Kind.FILE)
 
 
 def _message(context: ToolContext, words: Words, kind: SentMessage.Kind) -> SentMessage:

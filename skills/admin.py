@@ -106,7 +106,7 @@ class SkillAdmin(ModelAdmin[Skill]):
         limit: int = settings.ARISE_SKILL_FULL_TEXT_MAX_CHARS
         if length <= limit:
             return f"{length}"
-        told = display.label(_("cut after %(limit)d") % {"limit": limit}, "warn")
+        told = display.label(_("goes as a file"), "warn")
         return format_html("{} {}", length, told)
 
     @admin.display(description=gettext_lazy("read in full / as a summary"), ordering="full_reads")

@@ -8,7 +8,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 from django.conf import settings
 
+from core import capabilities, files
+from core.models import SentMessage
 from core.toolcalls import ToolContext
+from core.tools import speaking
 from skills import cutting, texts
 from skills.models import Skill, SkillAttachment
 
@@ -42,8 +45,28 @@ def full(place: ToolContext, skill: Skill) -> Content:
 
 
 def overlong(place: ToolContext, skill: Skill) -> Content:
-    """How a text over ARISE_SKILL_FULL_TEXT_MAX_CHARS is given: so far it is always cut."""
-    return cut(skill)
+    """How a text over ARISE_SKILL_FULL_TEXT_MAX_CHARS is given: it goes to the chat as a file where
+    the chat takes files and the turn may still send, one for each call; else it is cut, since a part
+    is better than nothing."""
+    name, payload = f"{skill.name}.md", skill.body.encode()
+    if not capabilities.in_chat(place.chat).capabilities["file"]:
+        return cut(skill)
+    sent = files.already_there(place, name=name, payload=payload)
+    if sent is not None:
+        return _sent(skill, sent, f"The full text is in the chat already, as the file {name}.")
+    if files.wrote_one(place) or place.turn.sends >= settings.ARISE_MAX_SENDS_PER_TURN:
+        return cut(skill)
+    speaking.take_send(place)
+    sentence = f"The file {name}, {len(skill.body)} characters."
+    sent = files.write(place, name=name, sentence=sentence, payload=payload)
+    return _sent(skill, sent, f"The full text goes to the chat as the file {name}.")
+
+
+def _sent(skill: Skill, message: SentMessage, note: str) -> Content:
+    """What the model is given of a text that went as a file: the headings, and the message's name."""
+    headings = cutting.cut("\n".join(texts.headings(skill.body)), HEADINGS_CHARS)
+    content = _content(skill, "full", headings, f"These are its headings. {note}")
+    return {**content, "handle": message.handle}
 
 
 def cut(skill: Skill) -> Content:

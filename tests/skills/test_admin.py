@@ -117,7 +117,7 @@ def test_the_list_tells_size_scope_and_reads(admin_client: Client, settings: Any
             skill=skill, chat=make_chat(), level=level, times=times, last_at=timezone.now()
         )
     page = admin_client.get(reverse(LIST)).content.decode()
-    for told in ("cut after 10", "2 bots, 1 chat", "7 / 5"):
+    for told in ("goes as a file", "2 bots, 1 chat", "7 / 5"):
         assert told in page
     skill.bots.clear()
     skill.chats.clear()
@@ -128,7 +128,7 @@ def test_a_text_inside_the_limit_is_not_told_to_be_cut(admin_client: Client, set
     settings.ARISE_SKILL_FULL_TEXT_MAX_CHARS = 10
     make_skill("short", "x" * 10)
     page = admin_client.get(reverse(LIST)).content.decode()
-    assert "cut after" not in page
+    assert "goes as a file" not in page
     assert "all chats" in page
 
 
