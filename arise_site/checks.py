@@ -155,11 +155,14 @@ def model() -> Iterable[Finding]:
     except ModelFailure as failure:
         yield _model_failure(where, failure)
         return
-    unlisted = sorted(name for name in _chat_models() if listed and name not in listed)
+    unlisted = sorted(name for name in _models() if listed and name not in listed)
     if unlisted:
         message = f"{where} answers, but does not list {', '.join(unlisted)}"
         yield Finding(
-            "model", "warning", message, "check ARISE_CHAT_MODEL and the bots' chat model"
+            "model",
+            "warning",
+            message,
+            "check ARISE_CHAT_MODEL, ARISE_TTS_MODEL and the bots' chat model",
         )
     else:
         yield Finding("model", "ok", f"{settings.ARISE_CHAT_MODEL} at {where}")
@@ -177,8 +180,8 @@ def _model_failure(where: str, failure: ModelFailure) -> Finding:
     return Finding("model", "broken", message, "check OPENAI_BASE_URL, and that the endpoint is up")
 
 
-def _chat_models() -> set[str]:
-    names = {settings.ARISE_CHAT_MODEL}
+def _models() -> set[str]:
+    names = set(filter(None, (settings.ARISE_CHAT_MODEL, settings.ARISE_TTS_MODEL)))
     if not probes.why_not({"database": probes.database}):
         own = Bot.objects.filter(enabled=True).exclude(chat_model="")
         names |= set(own.values_list("chat_model", flat=True))

@@ -167,11 +167,15 @@ def test_a_real_endpoint_is_asked_for_its_models(endpoint: ChatCompletionsServer
     assert only(checks.model()).state == "ok"
 
 
-def test_a_model_that_is_not_listed_is_named(endpoint: ChatCompletionsServer) -> None:
+def test_models_that_are_not_listed_are_named(
+    endpoint: ChatCompletionsServer, settings: Settings
+) -> None:
     Bot.objects.create(self_id="10000", chat_model="odd-model")
+    settings.ARISE_TTS_MODEL = "odd-voice"
     finding = only(checks.model())
     assert finding.state == "warning"
-    assert "odd-model" in finding.message
+    assert "odd-model, odd-voice" in finding.message
+    assert "ARISE_TTS_MODEL" in finding.advice
 
 
 @pytest.mark.parametrize(
