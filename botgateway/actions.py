@@ -88,8 +88,22 @@ def get_supported_actions() -> Call:
 
 
 def get_group_member_info(group_id: int | str, user_id: int | str) -> Call:
-    """A member of a group: answers `{user_id, nickname, card, role, shut_up_timestamp, …}`."""
-    return Call("get_group_member_info", {"group_id": group_id, "user_id": user_id})
+    """A member of a group, as the platform has him now: answers `{user_id, nickname, card, role,
+    shut_up_timestamp, …}`."""
+    params = {"group_id": group_id, "user_id": user_id, "no_cache": True}
+    return Call("get_group_member_info", params)
+
+
+def get_group_member_list(group_id: int | str) -> Call:
+    """All members of a group, as the platform has them now: answers a list of what
+    `get_group_member_info` answers."""
+    return Call("get_group_member_list", {"group_id": group_id, "no_cache": True})
+
+
+def get_group_info(group_id: int | str) -> Call:
+    """A group: answers `{group_id, group_name, …}`, NapCat, LLOneBot and SnowLuma also
+    `group_all_shut`, which is 0 unless the whole group is muted."""
+    return Call("get_group_info", {"group_id": group_id})
 
 
 def get_msg(message_id: int | str) -> Call:

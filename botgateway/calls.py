@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from botgateway.actions import Call, Response
 from core import failpoints
@@ -53,6 +54,14 @@ class Calls:
             raise NoAnswer("no_answer") from None
         finally:
             self._waiting.pop(echo, None)
+
+    async def data(self, call: Call, *, seconds: float) -> Any:
+        """The data of the answer to a question; None where it was refused, or nothing came."""
+        try:
+            response = await self.call(call, seconds=seconds)
+        except (NotWritten, NoAnswer):
+            return None
+        return response.data if response.ok else None
 
     def resolve(self, response: Response) -> bool:
         """Hand an answer to whoever waits for it; False where nobody does (late, or not ours)."""

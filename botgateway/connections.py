@@ -1,5 +1,6 @@
 """The connections that this process holds: which one is live, and whether it still lives."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -27,7 +28,11 @@ class LiveConnection:
     """One accepted WebSocket. `number` only rises; `close(code, reason)` ends the socket.
 
     `reports_own`: whether its events tell of the bot's own messages (None: not known yet);
-    `reported_own`: whether those of the connection before did; `sent_at`: when the first message that it could have told of was sent (monotonic; 0: none).
+    `reported_own`: whether those of the connection before did;
+    `sent_at`: when the first message that it could have told of was sent (monotonic; 0: none).
+    `places_asked`: groups of which the bot's place was asked; `mutes_told`: those of which this
+    connection told that the bot may not speak; `lists_members`: False once a list was not answered,
+    `listing`: held while one is asked for.
     """
 
     number: int
@@ -49,7 +54,10 @@ class LiveConnection:
     reports_own: bool | None = None
     reported_own: bool | None = None
     sent_at: float = 0
-    roles_asked: set[str] = field(default_factory=set)
+    places_asked: set[str] = field(default_factory=set)
+    mutes_told: set[str] = field(default_factory=set)
+    lists_members: bool = True
+    listing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def roles(self) -> frozenset[str]:

@@ -19,13 +19,14 @@ from botgateway.connections import LiveConnection
 from botgateway.delivery import settle_late
 from botgateway.events import (
     AccountEvent,
+    BanEvent,
     Event,
     HeartbeatEvent,
     LifecycleEvent,
     MessageEvent,
 )
 from botgateway.frames import Invalid
-from core import failpoints
+from core import failpoints, standing
 
 logger = logging.getLogger(__name__)
 PROCESS = f"{socket.gethostname()}:{os.getpid()}"
@@ -102,10 +103,11 @@ class OneBotConsumer(AsyncWebsocketConsumer):
         connection.clock.learn(event)
         match event:
             case HeartbeatEvent():
-                connection.online = event.online
                 connection.heartbeat_seconds = event.interval_seconds or 0
+                if event.online is False or connection.dialect.heartbeat_tells_login:
+                    await _learn_login(connection, event.online)
             case AccountEvent():
-                connection.online = event.online
+                await _learn_login(connection, event.online)
             case LifecycleEvent():
                 self.gateway.dispatcher.wake(connection.bot_id)
             case _:
@@ -121,18 +123,27 @@ class OneBotConsumer(AsyncWebsocketConsumer):
                     await self.gateway.inlet.put(received)
 
     def _learn(self, connection: LiveConnection, event: Event) -> None:
-        """What a message tells of the connection and of the bot's place in the chat."""
+        """What an event tells of the connection, and that the bot's place in a group is to be asked."""
         if isinstance(event, MessageEvent):
             if event.is_own:
                 connection.reports_own = True
             if event.kind == "group" and event.chat_id is not None:
-                self.gateway.learn_role(connection, event.chat_id)
+                self.gateway.learn_place(connection, event.chat_id)
+        elif isinstance(event, BanEvent):
+            self.gateway.learn_mute(connection, event)
 
     async def _send_text(self, text: str) -> None:
         await self.send(text_data=text)
 
     async def _close(self, code: int, reason: str) -> None:
         await self.close(code=code, reason=reason)
+
+
+async def _learn_login(connection: LiveConnection, online: bool | None) -> None:
+    """Keep whether the account is logged in, where that is told and is not what was told before."""
+    if online is not None and online != connection.online:
+        await database.run(standing.keep_login, connection.bot_id, is_logged_out=not online)
+    connection.online = online
 
 
 async def _late(bot_id: int, response: Response) -> None:

@@ -45,6 +45,7 @@ class Dialect:
     `tells_sequence`: its events number the messages of a chat. `market_faces`: it sends `mface`
     segments. `uploads_own_files`: it sends files of its own machine only, by upload_group_file and
     upload_private_file. `trusted_recalls_from` is the first major version whose `ok` of a recall is true.
+    `heartbeat_tells_login`: its heartbeats say `online` only of an account that is logged in.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Dialect:
     market_faces: bool = False
     uploads_own_files: bool = False
     trusted_recalls_from: int = 0
+    heartbeat_tells_login: bool = True
 
     @property
     def recall(self) -> bool:
@@ -232,6 +234,7 @@ LAGRANGE = Dialect(
     history_value="message_id",
     market_faces=True,
     uploads_own_files=True,
+    heartbeat_tells_login=False,  # always online (Lagrange issue 665)
 )
 
 GOCQHTTP = Dialect(

@@ -31,6 +31,12 @@ def base(frame: Frame) -> Base:
     }
 
 
+def name(person: Frame) -> str:
+    """How a sender or a member is called in a group: the card, else the nickname, else ""."""
+    told = (fields.one_line(fields.string(person.get(key))) for key in ("card", "nickname"))
+    return next(filter(None, told), "")
+
+
 def about(frame: Frame) -> About:
     """What notices share. The actor is the operator, else the user; in private the peer is the user."""
     user_id = fields.identifier(frame.get("user_id"))

@@ -98,11 +98,7 @@ def _via_group(frame: Frame, sender: Frame) -> WireId | None:
 
 def _name(sender: Frame, user_id: WireId | None) -> str:
     """How a person is called here: the card, else the nickname, else the id."""
-    for key in ("card", "nickname"):
-        name = fields.one_line(fields.string(sender.get(key)))
-        if name:
-            return name
-    return fields.one_line(user_id.value) if user_id else ""
+    return event_fields.name(sender) or (fields.one_line(user_id.value) if user_id else "")
 
 
 def _meta(frame: Frame) -> events.Event:

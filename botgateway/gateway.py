@@ -12,10 +12,11 @@ import redis.asyncio
 from django.conf import settings
 from redis.exceptions import RedisError
 
-from botgateway import actions, bookkeeping, database, history, introduction
+from botgateway import actions, bookkeeping, database, history, introduction, places
 from botgateway.calls import NoAnswer, NotWritten
 from botgateway.connections import LiveConnection, Registry
 from botgateway.delivery import Dispatcher
+from botgateway.events import BanEvent
 from botgateway.fields import WireId
 from botgateway.inlet import Inlet
 from core import sending, wake
@@ -77,11 +78,30 @@ class Gateway:
         await introduction.introduce(connection)
         await history.fill_gaps(connection, self.inlet)
 
-    def learn_role(self, connection: LiveConnection, group_id: WireId) -> None:
-        """Ask the bot's sending connection for its role in a group, where nobody asked yet."""
+    def learn_place(self, connection: LiveConnection, group_id: WireId) -> None:
+        """Ask the bot's sending connection for its place in a group, where nobody asked yet."""
         sender = self.registry.senders.get(connection.bot_id)
-        if sender is not None and group_id.value not in sender.roles_asked:
-            self._spawn(introduction.learn_role(sender, group_id))
+        if sender is not None and group_id.value not in sender.places_asked:
+            sender.places_asked.add(group_id.value)
+            self._spawn(self._learn_place(sender, group_id))
+
+    def learn_mute(self, connection: LiveConnection, event: BanEvent) -> None:
+        """What is told of a mute counts more than what is answered. Where that of a whole group is
+        over, one of the bot alone may remain: its place is asked for again."""
+        sender = self.registry.senders.get(connection.bot_id)
+        concerns_bot = event.user_id is None or event.is_self(event.user_id)
+        if sender is None or event.group_id is None or not concerns_bot:
+            return
+        if not event.lifted:
+            sender.mutes_told.add(event.group_id.value)
+        elif event.user_id is None:
+            sender.places_asked.discard(event.group_id.value)
+            self.learn_place(connection, event.group_id)
+
+    async def _learn_place(self, sender: LiveConnection, group_id: WireId) -> None:
+        """Through the inlet, so that the group is known by what was said in it."""
+        for told in await places.ask(sender, group_id):
+            await self.inlet.put(told)
 
     async def _listen(self) -> None:
         """Wake the dispatcher by the workers' hints, for ever; without Redis it looks by itself."""

@@ -5,7 +5,7 @@ import logging
 
 from django.db import InterfaceError, OperationalError
 
-from botgateway import database
+from botgateway import database, interactions
 from core import failpoints, inbound, tasks
 from core.inbound import DueChat
 from core.messages import Received
@@ -49,7 +49,7 @@ class Inlet:
         is dropped with a line in the log, so that it does not hold up the others."""
         while True:
             try:
-                due = await database.run_in_order(inbound.receive, batch)
+                due = await database.run_in_order(_receive, batch)
             except (OperationalError, InterfaceError) as error:
                 logger.warning("items wait, the database does not answer: %s", error)
                 await asyncio.sleep(PAUSE_SECONDS)
@@ -74,6 +74,11 @@ class Inlet:
         hint = asyncio.get_running_loop().create_task(_hint(chat_id))
         self._hints.add(hint)
         hint.add_done_callback(self._hints.discard)
+
+
+def _receive(batch: list[Received]) -> list[DueChat]:
+    wanted = interactions.let_in(batch)
+    return inbound.receive(wanted) if wanted else []
 
 
 async def _hint(chat_id: int) -> None:

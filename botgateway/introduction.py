@@ -3,12 +3,9 @@
 from typing import Any
 
 from botgateway import actions, bookkeeping, database, platforms
-from botgateway.actions import Call
-from botgateway.calls import NoAnswer, NotWritten
 from botgateway.connections import LiveConnection
 from botgateway.dialects import DEFAULT, GOCQHTTP, recognise
-from botgateway.fields import WireId
-from core import chatroles
+from core import standing
 from core.text import clean_text
 
 ANSWER_SECONDS = 10.0
@@ -18,8 +15,8 @@ TELL_THEIR_ACTIONS = (GOCQHTTP, DEFAULT)
 
 async def introduce(connection: LiveConnection) -> None:
     """Learn and keep which implementation this is, and so what it can do."""
-    login = await _data(connection, actions.get_login_info())
-    version = await _data(connection, actions.get_version_info())
+    login = await connection.calls.data(actions.get_login_info(), seconds=ANSWER_SECONDS)
+    version = await connection.calls.data(actions.get_version_info(), seconds=ANSWER_SECONDS)
     login, version = (told if isinstance(told, dict) else {} for told in (login, version))
     app_name, app_version = (
         clean_text(str(version.get(name) or ""))[:100] for name in ("app_name", "app_version")
@@ -28,7 +25,9 @@ async def introduce(connection: LiveConnection) -> None:
         names: frozenset[str] = frozenset()
         dialect = recognise(app_name, connection.user_agent, names)
         if dialect in TELL_THEIR_ACTIONS:
-            told = await _data(connection, actions.get_supported_actions())
+            told = await connection.calls.data(
+                actions.get_supported_actions(), seconds=ANSWER_SECONDS
+            )
             names = frozenset(str(name)[:100] for name in told) if _is_list(told) else names
         connection.dialect = recognise(app_name, connection.user_agent, names)
         connection.version = app_version
@@ -43,6 +42,15 @@ async def introduce(connection: LiveConnection) -> None:
         )
     nickname = clean_text(str(login.get("nickname") or ""))[:200]
     await database.run(bookkeeping.introduced, connection.number, nickname, app_name, app_version)
+    await _learn_login(connection)
+
+
+async def _learn_login(connection: LiveConnection) -> None:
+    """Whether the account is logged in: a bot that was logged out before may be back, or not."""
+    status = await connection.calls.data(actions.get_status(), seconds=ANSWER_SECONDS)
+    online = status.get("online") if isinstance(status, dict) else None
+    if isinstance(online, bool) and connection.online is None:
+        await database.run(standing.keep_login, connection.bot_id, is_logged_out=not online)
 
 
 MOST_ACTIONS = 1000
@@ -50,29 +58,3 @@ MOST_ACTIONS = 1000
 
 def _is_list(told: Any) -> bool:
     return isinstance(told, list) and len(told) <= MOST_ACTIONS
-
-
-async def _data(connection: LiveConnection, call: Call) -> Any:
-    try:
-        response = await connection.calls.call(call, seconds=ANSWER_SECONDS)
-    except (NotWritten, NoAnswer):
-        return None
-    return response.data if response.ok else None
-
-
-async def learn_role(connection: LiveConnection, group_id: WireId) -> None:
-    """Ask, once a connection, which role the bot has in a group: what it may do hangs on it.
-
-    The answer may be faster than the group's first message is stored; then the next message asks.
-    """
-    if group_id.value in connection.roles_asked or not connection.is_sender:
-        return
-    connection.roles_asked.add(group_id.value)
-    self_id = connection.event_self_id or connection.self_id
-    user_id = int(self_id) if self_id.isdecimal() else self_id
-    member = await _data(connection, actions.get_group_member_info(group_id.wire(), user_id))
-    role = member.get("role") if isinstance(member, dict) else None
-    if isinstance(role, str):
-        known = await database.run(chatroles.keep, connection.bot_id, group_id.value, role)
-        if not known:
-            connection.roles_asked.discard(group_id.value)

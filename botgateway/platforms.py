@@ -1,7 +1,7 @@
 """What the platform of a chat can do, as core asks for it: the dialect of the bot's implementation,
 what that implementation turned out not to have, and the bot's place in the chat."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -39,10 +39,17 @@ def lacks(bot: Bot, action: str) -> bool:
 
 def keep(bot_id: int, connection_number: int, **told: Any) -> None:
     """Keep what the bot's live connection told of its implementation: `app_name`, `app_version`,
-    `user_agent`, `actions`. What it lacked before is asked anew: people upgrade."""
-    Bot.objects.filter(pk=bot_id, connection_number=connection_number).update(
-        platform={**told, "missing": []}
-    )
+    `user_agent`, `actions`. What it lacked before is asked anew: people upgrade. What it was seen
+    to do stays, while it is the same implementation."""
+    with transaction.atomic():
+        live = Bot.objects.select_for_update().filter(connection_number=connection_number)
+        bot = live.filter(pk=bot_id).first()
+        if bot is None:
+            return
+        is_same = bot.platform.get("app_name") == told.get("app_name")
+        seen = bot.platform.get("seen") or [] if is_same else []
+        bot.platform = {**told, "missing": [], "seen": seen}
+        bot.save(update_fields=["platform"])
 
 
 def learn_missing(bot_id: int, action: str) -> None:
@@ -51,6 +58,21 @@ def learn_missing(bot_id: int, action: str) -> None:
         bot = Bot.objects.select_for_update().get(pk=bot_id)
         missing = sorted({*(bot.platform.get("missing") or ()), action})
         bot.platform = {**bot.platform, "missing": missing}
+        bot.save(update_fields=["platform"])
+
+
+def learn_seen(bot_id: int, names: Iterable[str]) -> None:
+    """Keep that the bot's implementation was seen to do this (names of capabilities)."""
+    wanted = set(names)
+    platform = Bot.objects.filter(pk=bot_id).values_list("platform", flat=True).first()
+    if platform is None or wanted <= set(platform.get("seen") or ()):
+        return
+    with transaction.atomic():
+        bot = Bot.objects.select_for_update().get(pk=bot_id)
+        bot.platform = {
+            **bot.platform,
+            "seen": sorted({*(bot.platform.get("seen") or ()), *wanted}),
+        }
         bot.save(update_fields=["platform"])
 
 
@@ -69,6 +91,8 @@ def platform(chat: Chat) -> Platform:
     abilities = {}
     for name in dialect.capabilities:
         abilities[name] = _ability(dialect.capability(name, place), is_administrator)
+        if name in (chat.bot.platform.get("seen") or ()):
+            abilities[name] = Ability(True, f"{dialect.name} was seen to do it")
         if name in ACTIONS and lacks(chat.bot, ACTIONS[name]):
             abilities[name] = Ability(False, f"{dialect.name} says that it has no {ACTIONS[name]}")
     if dialect.uploads_own_files and shared_folder.is_named():

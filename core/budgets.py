@@ -1,10 +1,11 @@
 """Where a paid call is allowed: the one door that every model call passes."""
 
-from datetime import date
+from datetime import date, datetime
 
 from django.db import connection
 from django.utils import timezone
 
+from core import standing
 from core.models import Chat
 
 CHAT_DISABLED = "chat_disabled"
@@ -17,8 +18,10 @@ def today() -> date:
     return timezone.localdate()
 
 
-def reserve(chat: Chat) -> str:
+def reserve(chat: Chat, *, now: datetime) -> str:
     """Reserve one model call for today; why it is refused, or the empty string where it is not.
+
+    Nothing is paid for where the bot may not speak.
 
     One statement compares and counts, so that many workers at once never pass the cap. A call that
     is reserved and then not made (its worker died) stays counted.
@@ -27,6 +30,8 @@ def reserve(chat: Chat) -> str:
         return BOT_DISABLED
     if not chat.enabled:
         return CHAT_DISABLED
+    if silence := standing.silence(chat, now=now):
+        return silence
     if not chat.daily_model_calls:
         return BUDGET_SPENT
     with connection.cursor() as cursor:

@@ -1,13 +1,13 @@
 """What the model reads: the persona, and what was said as XML, inside a bound."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from django.template.loader import render_to_string
 
-from core.models import Chat, InboundItem, SentMessage
+from core.models import Chat, InboundItem, OutboxEntry, SentMessage
 
 EARLIER_ITEMS = 40
 NEW_ITEMS = 100
@@ -26,8 +26,8 @@ PLACEHOLDERS = {
 }
 # What is read of an item: rows are wide, and a turn reads many.
 TOLD = (
-    "platform_message_id", "sender_id", "sender_name", "sent_at", "received_at", "reply_to", "parts",
-    "recalled_at",
+    "kind", "platform_message_id", "sender_id", "sender_name", "sent_at", "received_at", "reply_to",
+    "target_id", "emoji", "removed", "parts", "recalled_at",
 )  # fmt: skip
 
 
@@ -42,11 +42,14 @@ def assemble(
     """
     first = new[0].pk
     items = InboundItem.objects.filter(chat=chat, pk__lt=first).only(*TOLD)
-    before = list(items.order_by("-pk")[:EARLIER_ITEMS])
+    before = list(items.order_by("-pk")[:EARLIER_ITEMS])[::-1]
+    handles = _handles(chat, [*before, *new])
     own = _own_words(chat, since=min((item.received_at for item in before), default=None))
     first_at = new[0].received_at
-    earlier = [*map(_item_line, before), *(line for line in own if line[0] <= first_at)]
-    latest = [*map(_item_line, new), *(line for line in own if line[0] > first_at)]
+    earlier = [_item_line(item, handles) for item in before]
+    earlier += [line for line in own if line[0] <= first_at]
+    latest = [_item_line(item, handles) for item in new]
+    latest += [line for line in own if line[0] > first_at]
     new_text = _join(latest, MAX_CHARS)
     return [
         {"role": "system", "content": _system(chat)},
@@ -99,13 +102,29 @@ def _system(chat: Chat) -> str:
     )
 
 
-def _item_line(item: InboundItem) -> Line:
+def _handles(chat: Chat, items: Sequence[InboundItem]) -> dict[str, str]:
+    """The handles of the bot's own messages that items quote or react to, by the platform's ids."""
+    named = {
+        item.reply_to or item.target_id for item in items if item.kind != InboundItem.Kind.POKE
+    }
+    entries = OutboxEntry.objects.filter(
+        chat=chat, platform_message_id__in=named - {""}, message__isnull=False
+    )
+    return dict(entries.order_by("pk").values_list("platform_message_id", "message__handle"))
+
+
+def _item_line(item: InboundItem, handles: Mapping[str, str]) -> Line:
+    if item.kind == InboundItem.Kind.POKE:
+        return item.received_at, _poke(item)
+    if item.kind == InboundItem.Kind.REACTION:
+        return item.received_at, _reaction(item, handles)
     attributes = [
         ("id", item.platform_message_id),
         ("sender", item.sender_id),
         ("name", item.sender_name),
         ("time", _time(item.sent_at)),
         ("reply_to", item.reply_to),
+        ("reply_to_handle", handles.get(item.reply_to, "")),
     ]
     if item.recalled_at is not None:
         # Who took it back does not want it to be read, and it does not answer anything.
@@ -113,6 +132,30 @@ def _item_line(item: InboundItem) -> Line:
     said = "".join(_part_text(part) for part in item.parts)
     body = escape(said if len(said) <= ITEM_CHARS else said[: ITEM_CHARS - 1] + "…")
     return item.received_at, f"<message{_attributes(attributes)}>{body}</message>"
+
+
+def _poke(item: InboundItem) -> str:
+    attributes = [
+        ("sender", item.sender_id),
+        ("name", item.sender_name),
+        ("target", item.target_id),
+        ("time", _time(item.sent_at)),
+    ]
+    return f"<poke{_attributes(attributes)}/>"
+
+
+def _reaction(item: InboundItem, handles: Mapping[str, str]) -> str:
+    """An element an emoji: one frame may tell of several."""
+    after = [
+        ("target", item.target_id),
+        ("handle", handles.get(item.target_id, "")),
+        ("time", _time(item.sent_at)),
+        ("removed", "true" if item.removed else ""),
+    ]
+    who = [("sender", item.sender_id), ("name", item.sender_name)]
+    return "".join(
+        f"<reaction{_attributes([*who, ('emoji', emoji), *after])}/>" for emoji in item.emoji
+    )
 
 
 def _part_text(part: Message) -> str:
@@ -161,7 +204,7 @@ def _join(lines: Iterable[Line], bound: int) -> str:
     """Lines in the order of their times; the oldest are left out, so that `bound` is kept."""
     kept: list[str] = []
     left = bound
-    for _, line in sorted(lines, key=lambda pair: pair[0], reverse=True):
+    for _, line in sorted(lines, key=lambda pair: pair[0])[::-1]:
         left -= len(line) + 1
         if left < 0:
             break

@@ -5,15 +5,17 @@ Many items that arrive together are one transaction and a handful of statements.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from django.conf import settings
 from django.db import connection, transaction
 
-from core import accumulation, evidence, recalls
+from core import accumulation, evidence, members, news, standing
 from core.database import database_now
-from core.messages import Recalled, Received, ReceivedItem
-from core.models import Bot, Chat, InboundItem, Member, OutboxEntry
+from core.members import Seen
+from core.messages import BotNews, News, Received, ReceivedItem
+from core.models import Bot, Chat, InboundItem, OutboxEntry
 from core.models.turns import Trigger
 
 ChatKey = tuple[int, str, str]
@@ -31,14 +33,19 @@ def receive(received: Sequence[Received]) -> list[DueChat]:
     """Store a batch in its order; return the chats that became due by it.
 
     What was stored before is dropped by its identity, what is said in a disabled chat is not
-    stored. All or nothing: an exception means that nothing of the batch was stored. Recalls come
-    last: what they name was said before.
+    stored. All or nothing: an exception means that nothing of the batch was stored. News of a chat
+    is taken in at its place between the items: it tells of what was said before it.
     """
-    items = [one for one in received if isinstance(one, ReceivedItem)]
+    due = []
     with transaction.atomic():
         chats = _lock_chats(received)
-        due = _store(items, chats)
-        return due + _recall([one for one in received if isinstance(one, Recalled)], chats)
+        for are_items, run in groupby(received, lambda one: isinstance(one, ReceivedItem)):
+            ones = list(run)
+            if are_items:
+                due += _store([one for one in ones if isinstance(one, ReceivedItem)], chats)
+            else:
+                due += _hear([one for one in ones if not isinstance(one, ReceivedItem)], chats)
+    return due
 
 
 def _store(items: Sequence[ReceivedItem], chats: dict[ChatKey, Chat]) -> list[DueChat]:
@@ -47,24 +54,22 @@ def _store(items: Sequence[ReceivedItem], chats: dict[ChatKey, Chat]) -> list[Du
         for item in items
         if chats[_key(item)].enabled and not _is_echo(item, chats[_key(item)])
     ]
-    fresh = _claim_identities(open_items)
+    fresh = _named(_claim_identities(open_items), chats)
     if not fresh:
         return []
     quotes = _quotes_of_the_bot(fresh, chats)
     InboundItem.objects.bulk_create([_row(item, chats[_key(item)], quotes) for item in fresh])
     _see_members(fresh, chats)
+    for chat in {chats[_key(item)] for item in fresh if not item.is_old}:
+        standing.heard(chat)
     return _gather(fresh, chats, quotes)
 
 
-def _recall(recalled: Sequence[Recalled], chats: dict[ChatKey, Chat]) -> list[DueChat]:
-    """Take in recalls; a chat that nobody spoke in yet has nothing to be recalled."""
-    now = database_now() if recalled else None
-    due = []
-    for one in recalled:
-        chat = chats.get(_key(one))
-        if now and chat and recalls.apply(chat, one, now=now):
-            due.append(DueChat(chat.pk, 0))
-    return due
+def _hear(told: Sequence[News], chats: dict[ChatKey, Chat]) -> list[DueChat]:
+    """Take in news; a chat in which nobody spoke yet has nothing that most of it could change."""
+    now = database_now()
+    known = [(chats[_key(one)], one) for one in told if _key(one) in chats]
+    return [DueChat(chat.pk, 0) for chat, one in known if news.apply(chat, one, now=now)]
 
 
 def _key(one: Received) -> ChatKey:
@@ -74,21 +79,27 @@ def _key(one: Received) -> ChatKey:
 def _lock_chats(received: Sequence[Received]) -> dict[ChatKey, Chat]:
     """The chats of a batch, locked in the order of their ids, made where they are new."""
     keys = {_key(one) for one in received}
-    latest = {_key(one): one for one in received if isinstance(one, ReceivedItem)}
+    first = {_key(one): one for one in reversed(received) if _makes_chat(one)}
     found = _select_chats(keys)
     # Sorted, so that two processes that meet the same new chats make them in one order.
-    missing = [latest[key] for key in sorted(latest.keys() - found.keys())]
+    missing = [first[key] for key in sorted(first.keys() - found.keys())]
     if missing:
-        bots = Bot.objects.in_bulk({item.bot_id for item in missing})
+        bots = Bot.objects.in_bulk({one.bot_id for one in missing})
         Chat.objects.bulk_create(
-            [_new_chat(item, bots[item.bot_id]) for item in missing], ignore_conflicts=True
+            [_new_chat(one, bots[one.bot_id]) for one in missing], ignore_conflicts=True
         )
         found = _select_chats(keys)
-    for key, item in latest.items():
-        chat = found[key]
-        chat.title = item.chat.title or chat.title
-        chat.address = dict(item.chat.address) or chat.address
+    for item in received:
+        if isinstance(item, ReceivedItem):
+            chat = found[_key(item)]
+            chat.title = item.chat.title or chat.title
+            chat.address = dict(item.chat.address) or chat.address
     return found
+
+
+def _makes_chat(one: Received) -> bool:
+    """What is said makes its chat known, and so does a mute: the first question may come in it."""
+    return isinstance(one, ReceivedItem) or (isinstance(one, BotNews) and one.mutes)
 
 
 def _select_chats(keys: Iterable[ChatKey]) -> dict[ChatKey, Chat]:
@@ -103,15 +114,15 @@ def _select_chats(keys: Iterable[ChatKey]) -> dict[ChatKey, Chat]:
     return {key: row for key, row in found.items() if key in wanted}
 
 
-def _new_chat(item: ReceivedItem, bot: Bot) -> Chat:
-    is_group = item.chat.kind == "group"
+def _new_chat(one: Received, bot: Bot) -> Chat:
+    is_group = one.chat.kind == "group"
     return Chat(
         bot=bot,
-        kind=item.chat.kind,
-        external_id=item.chat.external_id.value,
-        external_id_is_number=item.chat.external_id.is_number,
-        title=item.chat.title,
-        address=dict(item.chat.address),
+        kind=one.chat.kind,
+        external_id=one.chat.external_id.value,
+        external_id_is_number=one.chat.external_id.is_number,
+        title=one.chat.title,
+        address=dict(one.chat.address),
         enabled=bot.new_group_chats_enabled if is_group else bot.new_private_chats_enabled,
     )
 
@@ -145,6 +156,18 @@ def _claim_identities(items: Sequence[ReceivedItem]) -> list[ReceivedItem]:
     return [item for identity, item in first.items() if identity in new]
 
 
+def _named(items: Sequence[ReceivedItem], chats: dict[ChatKey, Chat]) -> list[ReceivedItem]:
+    """Items with the names of their senders; frames of pokes and reactions tell ids alone."""
+    nameless = [(chats[_key(item)].pk, item.sender_id) for item in items if not item.sender_name]
+    known = members.names(nameless)
+    return [
+        item
+        if item.sender_name
+        else replace(item, sender_name=known.get((chats[_key(item)].pk, item.sender_id), ""))
+        for item in items
+    ]
+
+
 def _quotes_of_the_bot(
     items: Iterable[ReceivedItem], chats: dict[ChatKey, Chat]
 ) -> set[tuple[int, str]]:
@@ -161,6 +184,8 @@ def _quotes_of_the_bot(
 
 def _trigger(item: ReceivedItem, chat: Chat, quotes: set[tuple[int, str]]) -> str:
     """How an item addresses the bot; empty where it does not."""
+    if item.kind == "poke" and item.is_at_bot:
+        return Trigger.POKE
     if item.from_self or item.kind != "message":
         return ""
     if item.mentions_bot:
@@ -198,22 +223,15 @@ def _row(item: ReceivedItem, chat: Chat, quotes: set[tuple[int, str]]) -> Inboun
 
 
 def _see_members(items: Iterable[ReceivedItem], chats: dict[ChatKey, Chat]) -> None:
-    seen = {(chats[_key(item)].pk, item.sender_id): item for item in items if not item.from_self}
-    Member.objects.bulk_create(
-        [
-            Member(
-                chat_id=chat_id,
-                user_id=user_id,
-                name=item.sender_name,
-                role=item.sender_role,
-                last_seen_at=item.received_at,
-            )
-            for (chat_id, user_id), item in sorted(seen.items(), key=lambda pair: pair[0])
-        ],
-        update_conflicts=True,
-        unique_fields=["chat", "user_id"],
-        update_fields=["name", "role", "last_seen_at"],
-    )
+    def seen(item: ReceivedItem) -> Seen:
+        chat = chats[_key(item)]
+        name, role = item.sender_name, item.sender_role
+        return Seen(chat.pk, item.sender_id, name, role, item.received_at)
+
+    others = [item for item in items if not item.from_self]
+    members.keep(seen(item) for item in others if not item.is_old)
+    if any(item.is_old for item in others):
+        members.keep_unknown(seen(item) for item in others if item.is_old)
 
 
 def _gather(

@@ -134,7 +134,7 @@ def reserve_next(held: Held, turn: Turn) -> None:
     if turn.steps >= settings.ARISE_MAX_STEPS:
         detail = f"The model did not end within {settings.ARISE_MAX_STEPS} calls."
         end(held, turn, _state_after(turn, State.FAILED), error="step_limit", detail=detail)
-    elif reason := budgets.reserve(held.chat):
+    elif reason := budgets.reserve(held.chat, now=held.now):
         detail = "No further model call was allowed in the middle of the turn."
         end(held, turn, _state_after(turn, State.FAILED), error=reason, detail=detail)
     else:

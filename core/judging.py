@@ -27,7 +27,7 @@ def judge(chat: Chat, *, now: datetime) -> Turn | None:
     if span["last"] is not None:
         told = gathered.only(*context.TOLD, "trigger", "is_old")
         latest = list(told.order_by("-pk")[: context.NEW_ITEMS])[::-1]
-        verdict = _verdict(chat, latest)
+        verdict = _verdict(chat, latest, now)
         if verdict.verdict == gating.ANSWER:
             turn = _new_turn(chat, verdict.reason, latest, first=span["first"], now=now)
             gathered.filter(pk__lte=span["last"]).update(turn=turn)
@@ -44,14 +44,14 @@ def judge(chat: Chat, *, now: datetime) -> Turn | None:
     return turn
 
 
-def _verdict(chat: Chat, latest: list[InboundItem]) -> Verdict:
+def _verdict(chat: Chat, latest: list[InboundItem], now: datetime) -> Verdict:
     items = latest
     if len(latest) == context.NEW_ITEMS:
         # A chat may have gathered for days while no worker ran: what is loaded is bounded.
         gathered = InboundItem.objects.filter(chat=chat, pk__gt=chat.judged_item_id)
         items = [*gathered.exclude(trigger="").order_by("pk")[:MOST_ADDRESSED], *latest]
     verdict = gating.decide(items)
-    if verdict.verdict == gating.ANSWER and (refused := budgets.reserve(chat)):
+    if verdict.verdict == gating.ANSWER and (refused := budgets.reserve(chat, now=now)):
         return Verdict(gating.SKIP, refused)
     return verdict
 

@@ -63,6 +63,11 @@ class ReceivedItem:
 
     `message_id` is None where the platform gave none. `is_old` is the host's judgement by the
     connection's own clock. `sent_at` is the platform's time, `received_at` ours.
+
+    An interaction is an item too. A poke has whom it was for as its `target_id` ("" where the
+    platform did not tell), and `is_at_bot` where that is the bot. A reaction has the message that
+    it is under as its `target_id`, its `emoji` (QQ face ids or decimal code points), and `removed`
+    where it was taken back. Neither has a message id or parts, seldom a name of its sender.
     """
 
     bot_id: int
@@ -79,6 +84,7 @@ class ReceivedItem:
     mentions_bot: bool = False
     reply_to: str = ""
     target_id: str = ""
+    is_at_bot: bool = False
     emoji: tuple[str, ...] = ()
     removed: bool = False
     from_self: bool = False
@@ -129,4 +135,67 @@ class Recalled:
     received_at: datetime
 
 
-Received = ReceivedItem | Recalled
+@dataclass(frozen=True, slots=True)
+class MemberNews:
+    """News of somebody in a group; what is empty or None was not told.
+
+    `is_here`: whether he has joined, or left. `name` and `role` are what holds from now on.
+    """
+
+    bot_id: int
+    chat: ChatAddress
+    user_id: str
+    name: str = ""
+    role: str = ""
+    is_here: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedMember:
+    """Somebody of a group as its member list tells."""
+
+    user_id: str
+    name: str = ""
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberList:
+    """A group's members, the bot left out, asked for at `asked_at`. Unless it `is_whole`, others
+    may be there too."""
+
+    bot_id: int
+    chat: ChatAddress
+    members: tuple[ListedMember, ...]
+    is_whole: bool
+    asked_at: datetime
+
+
+Silence = Literal["muted", "whole_group_muted", "removed"]
+
+
+@dataclass(frozen=True, slots=True)
+class BotNews:
+    """News of the bot's own place in a chat: its role, and whether it may speak there.
+
+    `role` is empty where it was not told. A `silence` begins, and ends by itself after `seconds`
+    (None: when the platform says so), or it `is_over`: the mute was lifted, the bot is back.
+    """
+
+    bot_id: int
+    chat: ChatAddress
+    role: str = ""
+    silence: Silence | None = None
+    is_over: bool = False
+    seconds: float | None = None
+
+    @property
+    def mutes(self) -> bool:
+        """Whether the bot may not speak from now on, in a chat that it is in."""
+        return self.silence in ("muted", "whole_group_muted") and not self.is_over
+
+
+News = Recalled | MemberNews | MemberList | BotNews
+"""What is told of a chat and is no item of it."""
+
+Received = ReceivedItem | News

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Case, F, Q, When
 
-from core import capabilities
+from core import capabilities, standing
 from core.database import ClockTimestamp, database_now
 from core.messages import PlatformId
 from core.models import OutboxEntry, SentMessage
@@ -45,7 +45,7 @@ class Claimed:
     payload: bytes | None = None
 
 
-CLAIM = """
+CLAIM = f"""
 WITH lane AS (
     SELECT DISTINCT ON (chat_id) id, state
       FROM core_outboxentry
@@ -75,7 +75,7 @@ WITH lane AS (
       JOIN core_chat chat ON chat.id = entry.chat_id AND chat.enabled
       JOIN core_bot bot ON bot.id = entry.bot_id AND bot.enabled
                        AND bot.connection_number = %(connection)s
-     WHERE entry.state = 'pending' AND entry.held = ''
+     WHERE entry.state = 'pending' AND entry.held = '' AND {standing.HELD_BY} = ''
        AND entry.due_at <= clock_timestamp() AND entry.expires_at > clock_timestamp()
        AND (entry.draft_until IS NULL OR entry.draft_until <= clock_timestamp())
      ORDER BY entry.id LIMIT %(limit)s
@@ -94,7 +94,7 @@ SELECT claimed.id, claimed.action, chat.kind, chat.external_id, chat.external_id
   JOIN core_chat chat ON chat.id = claimed.chat_id
   LEFT JOIN core_outboxentry target ON target.id = claimed.target_id
  ORDER BY claimed.id
-"""
+"""  # noqa: S608 - of constants alone
 
 
 def claim(bot_id: int, connection_number: int, *, limit: int = 50) -> list[Claimed]:
@@ -411,8 +411,11 @@ def connected(bot_id: int, connection_number: int, *, evidence: bool = True) -> 
 
 def sweep() -> None:
     """Discard what may not be sent any more, and settle what nobody is waiting for any more."""
+    standing.hold()
     now = database_now()
-    expired = _discard(Q(expires_at__lte=now), "expired")
+    # The patience of what is held stands still; the time in which a message can be recalled does not.
+    runs = Q(held="") | Q(action=Action.RECALL)
+    expired = _discard(runs & Q(expires_at__lte=now), "expired")
     closed = _discard(Q(chat__enabled=False), "chat_disabled")
     closed += _discard(Q(bot__enabled=False), "bot_disabled")
     closed += discard_disallowed(Q())

@@ -137,6 +137,7 @@ def _member(world: World, group_id: Id, user_id: Id) -> dict[str, Any]:
         "nickname": world.name(user_id),
         "card": "",
         "role": world.bot_role if user_id == world.self_id else "member",
+        "shut_up_timestamp": world.muted_until.get(user_id, 0),
         "is_robot": False,
     }
 

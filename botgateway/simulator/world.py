@@ -44,13 +44,15 @@ class World:
     """One account's view of the platform. `now` gives seconds since the epoch.
 
     Message ids begin at random, so that after a restart nothing looks like a redelivery.
-    `app_name` and `app_version` are what it says that it is; `bot_role` is the bot's in every group.
+    `app_name` and `app_version` are what it says that it is; `bot_role` is the bot's in every group;
+    `muted_until` is when somebody's mute ends.
     """
 
     self_id: Id
     bot_name: str = "Simulator"
     groups: dict[Id, str] = field(default_factory=dict)
     people: dict[Id, str] = field(default_factory=dict)
+    muted_until: dict[Id, int] = field(default_factory=dict)
     messages: dict[int, Said] = field(default_factory=dict)
     now: Callable[[], float] = time.time
     next_id: int = field(default_factory=lambda: 10**9 + secrets.randbelow(10**9))

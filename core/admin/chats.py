@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from core import chatsettings
+from core import chatsettings, standing
 from core.admin import display, switches
 from core.admin.facts import CappedPaginator, ChatFilter, FactAdmin
 from core.admin.switches import SwitchesForm
@@ -27,6 +27,7 @@ from core.models import (
 _LAST_ITEM = display.moment("last_message_at", _("last item"))
 _DUE = display.moment("turn_due_at", _("due"))
 _LAST_SEEN = display.moment("last_seen_at", _("last seen"))
+_LEFT = display.moment("left_at", _("left"))
 
 
 @admin.register(Chat)
@@ -131,15 +132,17 @@ class ChatAdmin(ModelAdmin[Chat]):
 
     @admin.display(description=_("may speak"))
     def speech(self, chat: Chat) -> SafeString:
-        until = chat.silenced_until
-        if chat.bot.is_logged_out:
-            return display.label(gettext("no: logged out"), "bad")
-        if not chat.silence_reason or (until is not None and until <= timezone.now()):
+        reason = standing.silence(chat, now=timezone.now())
+        if not reason:
             return display.label(gettext("yes"), "good")
-        told = gettext("no: %(reason)s") % {"reason": chat.silence_reason}
-        if until is not None:
-            moment = timezone.localtime(until).strftime("%Y-%m-%d %H:%M:%S")
-            told = gettext("%(told)s until %(moment)s") % {"told": told, "moment": moment}
+        if reason == standing.LOGGED_OUT:
+            return display.label(gettext("no: logged out"), "bad")
+        told = gettext("no: %(reason)s") % {"reason": reason}
+        if chat.silenced_until is not None:
+            told = gettext("%(told)s until %(moment)s") % {
+                "told": told,
+                "moment": display.clock(chat.silenced_until),
+            }
         return display.label(told, "warn")
 
     @admin.display(description=_("see"))
@@ -160,7 +163,7 @@ class ChatAdmin(ModelAdmin[Chat]):
 
 @admin.register(Member)
 class MemberAdmin(FactAdmin[Member]):
-    list_display = ("shown_name", "user_id", "role", "chat", _LAST_SEEN)
+    list_display = ("shown_name", "user_id", "role", "chat", _LAST_SEEN, _LEFT)
     list_select_related = ("chat",)
     list_filter = (ChatFilter,)
     search_fields = ("user_id", "name")

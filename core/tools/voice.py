@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from core import budgets
-from core.database import give_back
+from core.database import database_now, give_back
 from core.errors import ModelFailure, ToolRefusal
 from core.llm import client
 from core.models import Chat
@@ -36,7 +36,7 @@ def speak(context: ToolContext, words: Words) -> Spoken:
     spoken = _aloud(words)
     # As it is now: the chat may have been switched off while the model thought.
     chat = Chat.objects.select_related("bot").get(pk=context.chat.pk)
-    if refused := budgets.reserve(chat):
+    if refused := budgets.reserve(chat, now=database_now()):
         return _not_spoken(context, refused, "no paid call is allowed now")
     give_back()
     try:

@@ -87,8 +87,14 @@ def test_queries_have_no_parameters() -> None:
         (
             actions.get_group_member_info(20001, 10002),
             "get_group_member_info",
-            {"group_id": 20001, "user_id": 10002},
+            {"group_id": 20001, "user_id": 10002, "no_cache": True},
         ),
+        (
+            actions.get_group_member_list("g-1"),
+            "get_group_member_list",
+            {"group_id": "g-1", "no_cache": True},
+        ),
+        (actions.get_group_info(20001), "get_group_info", {"group_id": 20001}),
         (actions.get_msg(-5), "get_msg", {"message_id": -5}),
         (actions.delete_msg("BAAD=="), "delete_msg", {"message_id": "BAAD=="}),
         (

@@ -9,9 +9,18 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from core import inbound
-from core.messages import ChatAddress, Part, PlatformId, ReceivedItem
+from core.messages import (
+    BotNews,
+    ChatAddress,
+    ListedMember,
+    MemberList,
+    MemberNews,
+    Part,
+    PlatformId,
+    ReceivedItem,
+)
 from core.models import Bot, Chat, InboundItem, Member
-from tests.factories import make_bot, make_chat, make_sent
+from tests.factories import make_bot, make_chat, make_member, make_sent
 
 pytestmark = pytest.mark.django_db
 GROUP = ChatAddress("group", PlatformId("20001"), title="Testers")
@@ -177,3 +186,108 @@ def test_a_batch_takes_as_many_statements_as_one_message(
         inbound.receive(batch)
     assert InboundItem.objects.count() == 101
     assert Chat.objects.get().messages == 101
+
+
+def did(said: Said, kind: str, **fields: object) -> ReceivedItem:
+    """A poke or a reaction: their frames have neither a name nor a message id."""
+    return said(kind=kind, message_id=None, parts=(), sender_name="", **fields)
+
+
+def test_a_poke_at_the_bot_addresses_it_and_other_interactions_do_not(said: Said, bot: Bot) -> None:
+    chat = make_chat(bot, external_id="20001")
+    make_sent(chat, entry={"platform_message_id": "555"})
+    inbound.receive(
+        [
+            did(said, "poke", target_id="10003"),
+            did(said, "poke"),
+            did(said, "reaction", target_id="555", emoji=("76",)),
+        ]
+    )
+    chat.refresh_from_db()
+    assert chat.addressed_at is None
+    inbound.receive([did(said, "poke", target_id="10000", is_at_bot=True)])
+    assert [row.trigger for row in InboundItem.objects.order_by("pk")] == ["", "", "", "poke"]
+    chat.refresh_from_db()
+    assert chat.addressed_by == ["10002"]
+
+
+def test_a_replayed_poke_wakes_nothing(said: Said) -> None:
+    inbound.receive([did(said, "poke", target_id="10000", is_at_bot=True, is_old=True)])
+    assert Chat.objects.get().addressed_at is None
+
+
+def test_an_interaction_is_the_same_within_its_second_alone(said: Said) -> None:
+    now = timezone.now().replace(microsecond=0)
+    poke = did(said, "poke", target_id="10003", sent_at=now)
+    reaction = did(said, "reaction", target_id="1", emoji=("76",), sent_at=now)
+    inbound.receive([poke, poke, replace(poke, sent_at=now + timedelta(seconds=1))])
+    inbound.receive(
+        [
+            reaction,
+            replace(reaction, removed=True),
+            replace(reaction, emoji=("77",)),
+            replace(reaction, target_id="2"),
+            reaction,
+        ]
+    )
+    kinds = [row.kind for row in InboundItem.objects.all()]
+    assert (kinds.count("poke"), kinds.count("reaction")) == (2, 4)
+
+
+def test_who_did_something_is_named_as_he_is_known_and_his_name_stays(said: Said) -> None:
+    inbound.receive([said(), did(said, "poke", target_id="10003")])
+    inbound.receive([did(said, "poke", target_id="10004")])
+    assert {row.sender_name for row in InboundItem.objects.filter(kind="poke")} == {"Ann", ""}
+    assert Member.objects.get().name == "Ann"
+    assert InboundItem.objects.get(target_id="10004").sender_name == "Ann"
+
+
+def test_a_chats_title_and_address_outlast_what_does_not_tell_them(said: Said) -> None:
+    bare = ChatAddress("private", PlatformId("10002"))
+    told = replace(PRIVATE, address={"group_id": 20001})
+    inbound.receive([said(chat=told), did(said, "poke", chat=bare, target_id="10000")])
+    inbound.receive([did(said, "poke", chat=bare)])
+    chat = Chat.objects.get()
+    assert (chat.title, chat.address) == ("Ann", {"group_id": 20001})
+
+
+def test_news_is_taken_in_between_the_items_in_its_order(said: Said, bot: Bot) -> None:
+    left = MemberNews(bot.pk, GROUP, "10002", is_here=False)
+    inbound.receive([said("one"), left])
+    assert Member.objects.get().left_at is not None
+    inbound.receive([left, said("two", message_id=PlatformId("2"))])
+    assert Member.objects.get().left_at is None
+
+
+def test_what_was_said_long_ago_tells_not_who_is_there_now(said: Said, bot: Bot) -> None:
+    chat = make_chat(bot, external_id="20001", silence_reason="removed")
+    gone = make_member(chat, user_id="10002", left_at=timezone.now())
+    inbound.receive([said(is_old=True)])
+    gone.refresh_from_db()
+    chat.refresh_from_db()
+    assert (gone.left_at is None, chat.silence_reason) == (False, "removed")
+    inbound.receive([said("new", message_id=PlatformId("2"))])
+    gone.refresh_from_db()
+    chat.refresh_from_db()
+    assert (gone.left_at is None, chat.silence_reason) == (True, "")
+
+
+def test_news_alone_makes_no_chat_known_unless_it_is_a_mute_of_the_bot(bot: Bot) -> None:
+    inbound.receive([MemberNews(bot.pk, GROUP, "10002", is_here=True)])
+    inbound.receive([BotNews(bot.pk, GROUP, silence="removed")])
+    assert not Chat.objects.exists()
+    inbound.receive([BotNews(bot.pk, GROUP, silence="muted", seconds=600)])
+    assert Chat.objects.get().silence_reason == "muted"
+
+
+def test_of_a_disabled_chat_nobody_is_kept(bot: Bot) -> None:
+    make_chat(bot, external_id="20001", enabled=False)
+    now = timezone.now()
+    listed = (ListedMember("10003", "Bob"),)
+    inbound.receive(
+        [
+            MemberNews(bot.pk, GROUP, "10002", is_here=True),
+            MemberList(bot.pk, GROUP, listed, True, now),
+        ]
+    )
+    assert not Member.objects.exists()

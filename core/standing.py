@@ -1,0 +1,105 @@
+"""The bot's own standing in a chat: its role, and whether it may speak there at all.
+
+A bot that is muted, put out or logged out costs no model call (core.budgets asks here), and what
+its Outbox has for the chat is held until it may speak again. A mute that ends by itself is over as
+soon as its time is: times are compared, nothing has to happen.
+"""
+
+from datetime import datetime, timedelta
+
+from django.db import connection
+
+from core.messages import BotNews
+from core.models import Bot, Chat
+
+MUTED = "muted"
+WHOLE_GROUP_MUTED = "whole_group_muted"
+REMOVED = "removed"
+LOGGED_OUT = "logged_out"
+ADMINISTRATORS = ("owner", "admin")
+"""Roles that a mute of the whole group does not concern."""
+
+
+def silence(chat: Chat, *, now: datetime) -> str:
+    """Why the bot may not speak in a chat now; the empty string where it may."""
+    if chat.bot.is_logged_out:
+        return LOGGED_OUT
+    is_over = chat.silenced_until is not None and chat.silenced_until <= now
+    return "" if is_over else chat.silence_reason
+
+
+def apply(chat: Chat, news: BotNews, *, now: datetime) -> None:
+    """Take in news of the bot's place in a chat whose row is locked."""
+    before = (chat.bot_role, chat.silence_reason, chat.silenced_until)
+    chat.bot_role = news.role[:20] or chat.bot_role
+    if news.silence and not news.is_over:
+        _begin(chat, news.silence, news.seconds, now)
+    elif news.silence == chat.silence_reason:
+        _end(chat)
+    if chat.silence_reason == WHOLE_GROUP_MUTED and chat.bot_role in ADMINISTRATORS:
+        _end(chat)
+    if (chat.bot_role, chat.silence_reason, chat.silenced_until) != before:
+        chat.save(update_fields=["bot_role", "silence_reason", "silenced_until"])
+
+
+def heard(chat: Chat) -> None:
+    """Somebody spoke, so that the bot is there: what it is put out of it does not hear."""
+    if chat.silence_reason == REMOVED:
+        _end(chat)
+        chat.save(update_fields=["silence_reason", "silenced_until"])
+
+
+def is_whole_group_muted(bot_id: int, group_id: str) -> bool:
+    """Whether a group of the bot is known as muted as a whole."""
+    chats = Chat.objects.filter(bot=bot_id, kind=Chat.Kind.GROUP, external_id=group_id)
+    return chats.filter(silence_reason=WHOLE_GROUP_MUTED).exists()
+
+
+def _begin(chat: Chat, reason: str, seconds: float | None, now: datetime) -> None:
+    if reason == MUTED and chat.silence_reason == WHOLE_GROUP_MUTED:
+        return  # that one has no end of its own; the host asks again when it is lifted
+    chat.silence_reason = reason
+    chat.silenced_until = None if seconds is None else now + timedelta(seconds=seconds)
+
+
+def _end(chat: Chat) -> None:
+    chat.silence_reason, chat.silenced_until = "", None
+
+
+def keep_login(bot_id: int, *, is_logged_out: bool) -> None:
+    """Keep whether the platform has the bot's account logged out; written where it changes."""
+    Bot.objects.filter(pk=bot_id).exclude(is_logged_out=is_logged_out).update(
+        is_logged_out=is_logged_out
+    )
+
+
+HELD_BY = """
+    CASE WHEN bot.is_logged_out THEN 'logged_out'
+         WHEN chat.silenced_until <= clock_timestamp() THEN ''
+         WHEN entry.action = 'recall' AND chat.silence_reason <> 'removed' THEN ''
+         ELSE chat.silence_reason END
+"""
+"""Why `entry` of `chat` of `bot` may not leave now, in SQL. Who is muted may still take back."""
+
+HOLD = f"""
+WITH moved AS (
+    SELECT entry.id, {HELD_BY} AS held, chat.patience_seconds
+      FROM core_outboxentry entry
+      JOIN core_chat chat ON chat.id = entry.chat_id
+      JOIN core_bot bot ON bot.id = entry.bot_id
+     WHERE entry.state = 'pending' AND entry.held = ANY(%s) AND entry.held <> {HELD_BY}
+     ORDER BY entry.id FOR UPDATE OF entry SKIP LOCKED
+)
+UPDATE core_outboxentry entry
+   SET held = moved.held,
+       expires_at = CASE WHEN moved.held <> '' OR entry.action = 'recall' THEN entry.expires_at
+                         ELSE clock_timestamp() + make_interval(secs => moved.patience_seconds) END
+  FROM moved WHERE entry.id = moved.id
+"""  # noqa: S608 - of constants alone
+
+
+def hold() -> None:
+    """Mark the pending entries that may not leave with the reason, and let go of those that may
+    again: their patience counts from now, but a recall's time is the platform's."""
+    with connection.cursor() as cursor:
+        cursor.execute(HOLD, [["", MUTED, WHOLE_GROUP_MUTED, REMOVED, LOGGED_OUT]])
