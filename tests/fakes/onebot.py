@@ -13,6 +13,7 @@ from botgateway.simulator import platform
 from botgateway.simulator.answers import Answer
 from botgateway.simulator.platform import SimulatedPlatform
 from botgateway.simulator.world import Frame, Id, Said, World, wire_id
+from tests.fakes.implementations import Implementation
 
 SEND_ACTIONS = {"send_group_msg", "send_private_msg", "send_msg"}
 
@@ -29,8 +30,8 @@ class Behaviour:
     `delivered`: it is done on the platform, at once or `delivered_later_seconds` after what was
     answered (a failure or nothing then); `told`: the events of what was done follow. `answered`: a
     response is sent, `after_seconds` later. `retcode` other than 0 makes it a failure with
-    `message`, whatever was delivered; `pretended` makes it a success with `data`. `hang_up` cuts
-    the connection before or after the response.
+    `message`, whatever was delivered; `pretended` makes it a success with `data`; `frame` is the
+    whole response but for its echo. `hang_up` cuts the connection before or after the response.
     """
 
     delivered: bool = True
@@ -43,6 +44,7 @@ class Behaviour:
     message_id: int | None = None
     pretended: bool = False
     data: Any = None
+    frame: Frame | None = None
     hang_up: Literal["never", "before", "after"] = "never"
 
 
@@ -64,6 +66,11 @@ def refused(retcode: int = 1200, message: str = "EventChecker Failed: 被禁言"
 def pretends(data: Any = None) -> Behaviour:
     """Not done, and answered as if it were."""
     return Behaviour(delivered=False, pretended=True, data=data)
+
+
+def answers(frame: Frame) -> Behaviour:
+    """Not done, and answered with this frame under the call's echo."""
+    return Behaviour(delivered=False, frame=frame)
 
 
 def timeout_but_sent() -> Behaviour:
@@ -117,14 +124,18 @@ class FakeOneBot(SimulatedPlatform):
         report_own_messages: bool = False,
         app_name: str = "",
         app_version: str = "",
+        implementation: Implementation | None = None,
     ) -> None:
         """`extra_headers` overrides headers; None leaves one out. `app_name` and `app_version` are
-        those of an implementation that it passes itself off as."""
+        those of an implementation that it passes itself off as; as an `implementation` it also has
+        its actions alone, and answers as that does."""
         if auth == "query" and token:
             url = f"{url}{'&' if '?' in url else '?'}{urlencode({'access_token': token})}"
         world = World(
             wire_id(self_id), "Robot", {20001: "Test group"}, {10002: "Ann", 10003: "Bob"}
         )
+        if implementation:
+            app_name, app_version = implementation.app_name, implementation.app_version
         if app_name:
             world.app_name, world.app_version = app_name, app_version
         super().__init__(
@@ -133,6 +144,7 @@ class FakeOneBot(SimulatedPlatform):
         self.report_own_messages = report_own_messages
         self.calls: list[Received] = []
         self.responses: list[Frame] = []
+        self.implementation = implementation
         self._auth = auth
         self._role = role
         self._extra_headers = extra_headers or {}
@@ -236,7 +248,9 @@ class FakeOneBot(SimulatedPlatform):
         done = Answer()
         if behaviour.delivered and not later:
             response, done = self.perform(call)
-        if behaviour.retcode:
+        if behaviour.frame is not None:
+            response = {**behaviour.frame, "echo": call.get("echo")}
+        elif behaviour.retcode:
             response = platform.failure(call, behaviour.retcode, behaviour.message)
         elif behaviour.pretended:
             response = platform.success(call, behaviour.data)
@@ -252,6 +266,30 @@ class FakeOneBot(SimulatedPlatform):
                 await self.tell(done)
         self._changed.set()
 
+    def perform(self, call: Frame) -> tuple[Frame, Answer]:
+        """Does what is asked as the implementation does it, where it is told to be one."""
+        made = self.implementation
+        if made is None:
+            return super().perform(call)
+        action, params = str(call["action"]), call.get("params") or {}
+        if action in made.lacks:
+            return made.unknown(call, action), Answer()
+        if action == "get_supported_actions":
+            return made.success(platform.success(call, list(made.lists))), Answer()
+        if poked := _poked(params):
+            return self._poke_by_segment(call, made, poked)
+        response, done = super().perform(_as_napcat_has_it(call))
+        if response["retcode"]:
+            return made.failure(call, response["message"]), done
+        return made.success(response), done
+
+    def _poke_by_segment(self, call: Frame, made: Implementation, user: Id) -> tuple[Frame, Answer]:
+        if not made.pokes_by_segment:
+            return made.failure(call, "未知的消息类型：poke"), Answer()
+        params = {"user_id": user, "group_id": call["params"].get("group_id")}
+        _, done = super().perform({**call, "action": "send_poke", "params": params})
+        return made.success(platform.success(call, {"message_id": 0})), done
+
     async def _respond(self, behaviour: Behaviour, response: Frame) -> None:
         await asyncio.sleep(behaviour.after_seconds)
         if behaviour.hang_up == "before":
@@ -263,3 +301,21 @@ class FakeOneBot(SimulatedPlatform):
             # Closed with a close frame, since an abort could overtake the response.
             assert self.socket is not None
             await self.socket.close()
+
+
+def _poked(params: Frame) -> Id:
+    """Whom a message pokes that is nothing but a poke segment; empty for any other."""
+    message = params.get("message")
+    if not isinstance(message, list) or [one.get("type") for one in message] != ["poke"]:
+        return ""
+    return wire_id(message[0]["data"]["qq"])
+
+
+def _as_napcat_has_it(call: Frame) -> Frame:
+    """The same deed as the simulated platform knows it, which is NapCat's way."""
+    params = call.get("params") or {}
+    if call["action"] != "set_group_reaction":
+        return call
+    emoji = params.get("code", params.get("emoji_id"))
+    told = {"message_id": params.get("message_id"), "emoji_id": emoji, "set": params.get("is_add")}
+    return {**call, "action": "set_msg_emoji_like", "params": told}

@@ -88,7 +88,7 @@ def platform(site: Site, bot: Bot) -> Platform:
         onebot = FakeOneBot(given.pop("url", site.gateway_url), **given)
         onebot.world.now = lambda: time.time() - behind
         async with onebot:
-            if "app_name" in given:
+            if "app_name" in given or "implementation" in given:
                 await introduced(bot)
             yield onebot
 
