@@ -156,6 +156,32 @@ async def test_every_golden_frame_is_taken_and_messages_are_stored_as_stated(
             assert any(wanted.items() <= found.items() for found in stored), (path.stem, wanted)
 
 
+async def test_every_golden_poke_and_reaction_of_somebody_else_is_stored_as_stated(
+    platform: Platform, bot: Bot
+) -> None:
+    names = {"actor": "sender_id", "target": "target_id", "message": "target_id"}
+    names |= {name: name for name in ("chat", "emoji", "removed")}
+    stated = {
+        name: told
+        for name, told in EXPECTED.items()
+        if told["kind"] in ("notice.poke", "notice.reaction")
+    }
+    async with platform() as onebot:
+        for path in FRAMES:
+            if path.stem in stated:
+                await onebot.send_frame(as_of(bot, path.read_text()))
+        await onebot.say("group:20009", 10002, "the last frame")
+        await eventually(lambda: rows(InboundItem.objects.filter(bot=bot, kind="message")))
+    items = InboundItem.objects.filter(bot=bot).exclude(kind="message")
+    stored = await in_database(lambda: list(records.items(items)))
+    assert bot.self_id not in [item["sender_id"] for item in stored]
+    for name, told in stated.items():
+        wanted = {"kind": told["kind"].removeprefix("notice.")}
+        wanted |= {names[key]: as_of(bot, told[key]) for key in names.keys() & told.keys()}
+        is_there = any(wanted.items() <= item.items() for item in stored)
+        assert is_there or told.get("by_bot"), (name, wanted)
+
+
 GOLDEN_SELVES = ("10001", "83920174652")
 """The bot's id in golden frames; onebots maps ids, so its frames know it under another one."""
 STATED = ("chat", "sender", "name", "text", "mentions", "at_me", "reply_to", "message_id", "time")
