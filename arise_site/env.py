@@ -59,6 +59,8 @@ class Environment(BaseSettings):
     arise_max_sends_per_turn: int = Field(default=5, ge=1)
     arise_file_folder: str = ""
     arise_file_folder_there: str = ""
+    arise_max_gestures_per_turn: int = Field(default=3, ge=0)
+    arise_gesture_cooldown_seconds: float = Field(default=60, ge=0)
     arise_max_edits: int = Field(default=2, ge=0)
     arise_max_steps: int = Field(default=8, ge=1)
     arise_skill_full_text_max_chars: int = Field(default=4000, ge=1)

@@ -17,7 +17,7 @@ SendState = Literal["sent", "failed", "unknown"]
 
 
 class UnsendablePart(ValueError):
-    """A stored part that no segment stands for."""
+    """A stored part that can't go out; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ def _segment(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
             sub_type = 1 if kind == "sticker" else 0
             source = data.get("url") or data.get("file")
             return _made("image", file=source, sub_type=sub_type, subType=sub_type)
-    raise UnsendablePart(kind)
+    raise UnsendablePart(f"no segment for {kind}")
 
 
 def _made(kind: str, **data: Any) -> dict[str, Any]:
@@ -346,12 +346,13 @@ def send_outcome(response: Response) -> SendOutcome:
     return SendOutcome("failed" if refused else "unknown", reason=reason)
 
 
-def recall_outcome(response: Response) -> SendOutcome:
-    """What an answer to delete_msg tells. NapCat waits a second for its own client, so a time-out
-    may be a success; every other refusal is one."""
+def plain_outcome(response: Response) -> SendOutcome:
+    """What an answer to a recall or a gesture tells. NapCat waits a second for its own client, so a
+    time-out may be a success; every other refusal is one."""
     if response.ok:
         return SendOutcome("sent")
-    reason = response.message or f"retcode {response.retcode}"
+    said = "" if response.is_bare else response.message
+    reason = said or f"retcode {response.retcode}"
     return SendOutcome(
         "unknown" if re.search(_TIMEOUT, reason, re.IGNORECASE) else "failed", reason=reason
     )

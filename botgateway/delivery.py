@@ -11,7 +11,7 @@ from typing import Any, ParamSpec
 
 from django.db import InterfaceError, OperationalError
 
-from botgateway import actions, database, platforms, recalling, shared_folder
+from botgateway import actions, database, gestures, platforms, recalling, shared_folder
 from botgateway.actions import Call, Response, UnsendablePart
 from botgateway.calls import NoAnswer, NotWritten
 from botgateway.connections import LiveConnection, Registry
@@ -106,10 +106,9 @@ async def deliver(
     twice: a frame that was handed over and not answered leaves the entry `unknown`. `evidence`:
     whether the implementation may still give some."""
     try:
-        call = await _upload(connection, entry) or _call(entry)
+        call = await _upload(connection, entry) or _call(connection, entry)
     except UnsendablePart as part:
-        error = f"no segment for {part}"
-        await _keep(sending.mark_failed, entry.entry_id, reason="unsendable", error=error)
+        await _keep(sending.mark_failed, entry.entry_id, reason="unsendable", error=str(part))
         return None
     except OSError as error:
         await _keep(sending.mark_failed, entry.entry_id, reason="unsendable", error=str(error))
@@ -138,13 +137,17 @@ async def deliver(
     if entry.action == Action.RECALL:
         outcome = await recalling.outcome(connection, entry, response)
         await _keep(recalling.settle, entry.entry_id, outcome)
+    elif entry.action in OutboxEntry.GESTURES:
+        await _keep(gestures.settle, entry.entry_id, call, response)
     else:
         await _keep(settle, entry.entry_id, entry.action, response, note=note, evidence=evidence)
     failpoints.reach("outcome_kept")
     return response
 
 
-def _call(entry: Claimed) -> Call:
+def _call(connection: LiveConnection, entry: Claimed) -> Call:
+    if entry.action in OutboxEntry.GESTURES:
+        return gestures.call(connection, entry)
     if entry.target is not None:
         if entry.action == Action.RECALL:
             return actions.delete_msg(entry.target.wire())
@@ -216,11 +219,12 @@ async def _keep(function: Callable[P, object], *args: P.args, **kwargs: P.kwargs
 
 
 def settle_late(bot_id: int, entry_id: int, response: Response) -> None:
-    """Keep a late answer, where it came from the bot whose entry it was."""
+    """Keep a late answer, where it came from the bot whose entry it was. A gesture's is no use: what
+    is unknown of one stays so."""
     action = sending.action_of(entry_id, bot_id)
     if action == Action.RECALL:
         recalling.settle_late(bot_id, entry_id, response)
-    elif action is not None:
+    elif action is not None and action not in OutboxEntry.GESTURES:
         settle(entry_id, action, response)
 
 

@@ -81,6 +81,25 @@ class Dialect:
             return _NOBODY_ELSE
         return self._cell(self.tags, name, place)
 
+    def action(self, name: str, place: Place = "group") -> str:
+        """The action that does a capability in a place: "segment" for a message with a poke segment,
+        "" where it can't be done, or is no action of its own.
+
+        Where nobody knows and the operator wants it tried, it is what most implementations have.
+        """
+        if self.capability(name, place).state == "no":
+            return ""
+        poke = self.group_poke if place == "group" else self.private_poke
+        reaction = self.reaction or _EMOJI_LIKE
+        known = {
+            "recall": "delete_msg",
+            "edit": "edit_msg",
+            "poke_send": poke or "send_poke",
+            "reaction_send": reaction.action,
+            "profile_like": self.like_action or "send_like",
+        }
+        return known.get(name, "")
+
     def recall_untrusted(self, version: str) -> bool:
         """Whether this `app_version` answers ok without having recalled anything.
 

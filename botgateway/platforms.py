@@ -15,8 +15,6 @@ RECALL_SECONDS = 120.0
 """QQ lets everybody take back words of his own for two minutes, the administrators of a group always."""
 
 ADMINISTRATORS = ("owner", "admin")
-ACTIONS = {"recall": "delete_msg"}
-"""The action without which a capability can't be."""
 
 
 def dialect_of(bot: Bot) -> Dialect:
@@ -76,25 +74,26 @@ def learn_seen(bot_id: int, names: Iterable[str]) -> None:
         bot.save(update_fields=["platform"])
 
 
-def place_of(chat: Chat) -> Place:
+def place_of(kind: str, address: Mapping[str, Any]) -> Place:
     """Which kind of chat a dialect's exceptions tell of."""
-    if chat.kind == Chat.Kind.GROUP:
+    if kind == Chat.Kind.GROUP:
         return "group"
-    return "temporary" if chat.address.get("group_id") else "private"
+    return "temporary" if address.get("group_id") else "private"
 
 
 @register_probe
 def platform(chat: Chat) -> Platform:
     """What can be done in a chat; queries nothing but the chat's bot."""
-    dialect, place = dialect_of(chat.bot), place_of(chat)
+    dialect, place = dialect_of(chat.bot), place_of(chat.kind, chat.address)
     is_administrator = place == "group" and chat.bot_role in ADMINISTRATORS
     abilities = {}
     for name in dialect.capabilities:
         abilities[name] = _ability(dialect.capability(name, place), is_administrator)
         if name in (chat.bot.platform.get("seen") or ()):
             abilities[name] = Ability(True, f"{dialect.name} was seen to do it")
-        if name in ACTIONS and lacks(chat.bot, ACTIONS[name]):
-            abilities[name] = Ability(False, f"{dialect.name} says that it has no {ACTIONS[name]}")
+        action = dialect.action(name, place)
+        if action and lacks(chat.bot, action):
+            abilities[name] = Ability(False, f"{dialect.name} says that it has no {action}")
     if dialect.uploads_own_files and shared_folder.is_named():
         abilities["file"] = Ability(True, "by the folder that both see")
     for name in dialect.tags:

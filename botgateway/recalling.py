@@ -34,7 +34,7 @@ class Outcome:
 
 async def outcome(connection: LiveConnection, entry: Claimed, response: Response) -> Outcome:
     """What an answer to delete_msg means; asks on where it leaves that open."""
-    said = actions.recall_outcome(response)
+    said = actions.plain_outcome(response)
     if said.state == "failed":
         return Outcome("failed", "recall_refused", said.reason)
     is_trusted = not connection.dialect.recall_untrusted(connection.version)
@@ -96,7 +96,7 @@ def settle(entry_id: int, outcome: Outcome) -> None:
 
 def settle_late(bot_id: int, entry_id: int, response: Response) -> None:
     """Keep a late answer to delete_msg, as far as it says something for sure."""
-    said = actions.recall_outcome(response)
+    said = actions.plain_outcome(response)
     if said.state == "failed":
         sending.mark_failed(entry_id, reason="recall_refused", error=said.reason)
     elif said.state == "sent" and platforms.trusts_recalls(bot_id):

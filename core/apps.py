@@ -10,8 +10,9 @@ class CoreConfig(AppConfig):
         from django.conf import settings
 
         from core import failpoints
-        from core.tools import own_words, speaking
+        from core.tools import gestures, own_words, speaking
 
         failpoints.arm(settings.ARISE_FAILPOINT)
         speaking.load()
         own_words.load()
+        gestures.load()

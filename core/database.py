@@ -1,4 +1,4 @@
-"""The database's clock, and giving its connection back before a wait."""
+"""The database's clock, its locks by name, and giving its connection back before a wait."""
 
 from datetime import datetime
 
@@ -19,6 +19,14 @@ def database_now() -> datetime:
         cursor.execute("SELECT clock_timestamp()")
         now: datetime = cursor.fetchone()[0]
     return now
+
+
+def try_lock(name: str) -> bool:
+    """Take the lock of that name until this transaction ends; False where another one has it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [name])
+        taken: bool = cursor.fetchone()[0]
+    return taken
 
 
 def give_back() -> None:

@@ -222,6 +222,8 @@ def settle_by_hand(entry: OutboxEntry, *, was_sent: bool, message_id: str = "") 
         return False
     if not was_sent:
         return sending.mark_failed(entry.pk, reason="not_sent_says_operator")
+    if entry.action in OutboxEntry.GESTURES:
+        return sending.mark_done(entry.pk, before=State.UNKNOWN)
     if entry.action != OutboxEntry.Action.SEND:
         return sending.confirm(entry.pk)
     known = PlatformId(message_id, _is_number(entry, message_id)) if message_id else None

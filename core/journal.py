@@ -20,7 +20,7 @@ from core.tools.registry import Tool, ToolResult
 
 State = Turn.State
 COUNTERS = [
-    "state", "steps", "sends", "prompt_tokens", "completion_tokens", "runs", "silence_reason",
+    "state", "steps", "sends", "gestures", "prompt_tokens", "completion_tokens", "runs", "silence_reason",
     "error", "error_detail", "ended_at",
 ]  # fmt: skip
 
@@ -142,7 +142,7 @@ def reserve_next(held: Held, turn: Turn) -> None:
 
 
 def _state_after(turn: Turn, with_nothing_written: State) -> State:
-    return State.DONE if turn.sends else with_nothing_written
+    return State.DONE if turn.sends or turn.gestures else with_nothing_written
 
 
 def end(held: Held, turn: Turn, state: State, *, error: str = "", detail: str = "") -> None:

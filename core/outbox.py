@@ -11,7 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Q
 
+from core.database import try_lock
+from core.messages import PlatformId
 from core.models import Chat, OutboxEntry, SentMessage, Turn
 from core.toolcalls import ToolContext
 
@@ -79,7 +82,7 @@ def _send(
 
 
 def _write(
-    context: ToolContext, message: SentMessage, action: Action, **values: Any
+    context: ToolContext, message: SentMessage | None, action: Action, **values: Any
 ) -> OutboxEntry:
     given = {"due_at": context.now, "expires_at": _patience_ends(context), **values}
     return OutboxEntry.objects.create(
@@ -187,3 +190,38 @@ def edit(context: ToolContext, target: OutboxEntry, words: Words) -> OutboxEntry
     return _write(
         context, target.message, Action.EDIT, target=target, **_said(context, words, None)
     )
+
+
+def gesture(
+    context: ToolContext, action: Action, subject: PlatformId, **described: str
+) -> OutboxEntry:
+    """Write a poke, a reaction or a profile like, to be done after what was written before it; it
+    takes no typing time. `described` is what its one part tells besides its `subject`."""
+    data = {"id": subject.value, "is_number": subject.is_number, **described}
+    return _write(
+        context,
+        None,
+        action,
+        subject=subject.value,
+        parts=[{"type": str(action), "data": data}],
+        # Looked at when the message before it is: earlier it could not leave.
+        due_at=max(context.now, _last_due(context.chat) or context.now),
+    )
+
+
+def is_cooling_down(context: ToolContext, action: Action, subject: PlatformId) -> bool:
+    """Whether the same gesture is on its way to the same target, or left for it within
+    ARISE_GESTURE_COOLDOWN_SECONDS. A person is one target in all chats of the bot."""
+    seconds = settings.ARISE_GESTURE_COOLDOWN_SECONDS
+    if not seconds:
+        return False
+    bot_id, chat_id = context.chat.bot_id, context.chat.pk
+    place = {"chat": chat_id} if action == Action.REACTION else {}
+    # Two chats may be about to do the same: whoever has the lock may, once.
+    if not try_lock(f"{bot_id} {place} {action} {subject.value}"):
+        return True
+    same = OutboxEntry.objects.filter(bot=bot_id, action=action, subject=subject.value, **place)
+    left = Q(sending_at__gt=context.now - timedelta(seconds=seconds))
+    on_its_way = Q(state__in=(State.PENDING, State.SENDING))
+    undone = (State.FAILED, State.DISCARDED)
+    return same.filter(left | on_its_way).exclude(state__in=undone).exists()

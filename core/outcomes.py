@@ -1,4 +1,4 @@
-"""What became of the bot's own words, as far as its model was not told yet."""
+"""What became of the bot's own words and gestures, as far as its model was not told yet."""
 
 from collections.abc import Sequence
 from xml.sax.saxutils import quoteattr
@@ -19,7 +19,7 @@ UNTOLD = ~Q(told_state=F("state")) & (
 
 def untold(chat: Chat) -> list[OutboxEntry]:
     """Entries whose outcome the chat's next model request has to tell, oldest first."""
-    entries = OutboxEntry.objects.filter(UNTOLD, chat=chat, message__isnull=False)
+    entries = OutboxEntry.objects.filter(UNTOLD, chat=chat)
     latest = entries.select_related("message").order_by("-pk")[:MOST]
     return list(latest)[::-1]
 
@@ -36,6 +36,7 @@ def _line(entry: OutboxEntry) -> str:
     pairs = [
         ("handle", entry.message.handle if entry.message else ""),
         ("action", "" if action == Action.SEND else action),
+        ("target", entry.subject),
         ("state", entry.state),
         ("reason", entry.reason),
     ]

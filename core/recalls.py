@@ -40,7 +40,10 @@ def apply(chat: Chat, recalled: Recalled, *, now: datetime) -> bool:
 
 def _take_back_answer(chat: Chat, turn: Turn, now: datetime) -> bool:
     waiting = OutboxEntry.objects.filter(
-        turn=turn, state=OutboxEntry.State.PENDING, action=OutboxEntry.Action.SEND, waits_for=None
+        turn=turn,
+        state=OutboxEntry.State.PENDING,
+        action__in=(OutboxEntry.Action.SEND, *OutboxEntry.GESTURES),
+        waits_for=None,
     )
     discarded = waiting.update(
         state=OutboxEntry.State.DISCARDED, reason=QUESTION_RECALLED, settled_at=ClockTimestamp()
@@ -50,7 +53,7 @@ def _take_back_answer(chat: Chat, turn: Turn, now: datetime) -> bool:
         _break_off(chat, turn, now)
     elif not discarded:
         return False  # the answer is out
-    logger.info("turn %s: its question was recalled, %d messages with it", turn.pk, discarded)
+    logger.info("turn %s: its question was recalled, %d entries with it", turn.pk, discarded)
     return _judge_anew(chat, turn, now)
 
 
@@ -58,7 +61,7 @@ def _break_off(chat: Chat, turn: Turn, now: datetime) -> None:
     """End a running turn: whichever worker runs it finds that its lease is no longer its own."""
     chat.lease_token += 1
     chat.save(update_fields=["lease_token"])
-    state = Turn.State.DONE if turn.sends else Turn.State.SILENT
+    state = Turn.State.DONE if turn.sends or turn.gestures else Turn.State.SILENT
     detail = "Somebody recalled the message that it was to answer."
     turn.chat = chat
     journal.end(Held(chat, now), turn, state, error=QUESTION_RECALLED, detail=detail)

@@ -32,8 +32,9 @@ MEDIA_BYTES_PER_SECOND = 128 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """An entry that this connection alone is to do now. `parts` as core.messages has them;
-    `target` is the message that is recalled or edited; `payload` the bytes of a voice."""
+    """An entry that this connection alone is to do now. `parts` as core.messages has them, a
+    gesture's as core.outbox does; `target` is the message that is recalled or edited; `payload` the
+    bytes of a voice."""
 
     entry_id: int
     action: str
@@ -49,9 +50,11 @@ CLAIM = f"""
 WITH lane AS (
     SELECT DISTINCT ON (chat_id) id, state
       FROM core_outboxentry
-     WHERE bot_id = %(bot)s AND action = 'send'
-       AND (state IN ('pending', 'sending')
-            OR state = 'unknown' AND (evidence_until IS NULL OR evidence_until > clock_timestamp()))
+     WHERE bot_id = %(bot)s AND state IN ('pending', 'sending', 'unknown')
+       AND (action = 'send' AND state IN ('pending', 'sending')
+            OR action = 'send' AND state = 'unknown'
+               AND (evidence_until IS NULL OR evidence_until > clock_timestamp())
+            OR action = ANY(%(gestures)s) AND state = 'pending')
      ORDER BY chat_id, id
 ), ready AS (
     SELECT entry.id
@@ -101,13 +104,22 @@ def claim(bot_id: int, connection_number: int, *, limit: int = 50) -> list[Claim
     """Move what is due of the bot's chats from pending to sending, for this connection.
 
     One open send a chat: a chat whose earlier send is under way, or is unknown while evidence may
-    come, has no head. A recall or an edit waits only for its own message. Only the bot's live
-    connection gets anything. What its chat may not do any more is discarded instead.
+    come, has no head. A gesture waits for its turn, and once it left nothing waits for it. A recall
+    or an edit waits only for its own message. Only the bot's live connection gets anything. What its
+    chat may not do any more is discarded instead.
     """
     discard_disallowed(Q(bot=bot_id))
     # One statement claims and reads: what was claimed unread would be `sending` with no sender.
     with connection.cursor() as cursor:
-        cursor.execute(CLAIM, {"bot": bot_id, "connection": connection_number, "limit": limit})
+        cursor.execute(
+            CLAIM,
+            {
+                "bot": bot_id,
+                "connection": connection_number,
+                "limit": limit,
+                "gestures": list(OutboxEntry.GESTURES),
+            },
+        )
         return [
             Claimed(
                 entry_id,
@@ -246,6 +258,13 @@ def _mark_echoed(which: Q) -> int:
     """sending → sent, of those whose echo came and whose answer will not."""
     echo_came = Q(action=Action.SEND, state=State.SENDING) & ~Q(platform_message_id="")
     return _settle(which & echo_came, state=State.SENT, error="")
+
+
+def mark_done(entry_id: int, *, before: State = State.SENDING) -> bool:
+    """sending → sent, of a gesture. What is unknown of one stays so, since nobody waits for it, but
+    for an operator's word (`before`)."""
+    which = Q(pk=entry_id, action__in=OutboxEntry.GESTURES, state=before)
+    return bool(_settle(which, state=State.SENT))
 
 
 def confirm(entry_id: int) -> bool:

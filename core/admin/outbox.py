@@ -129,8 +129,8 @@ class OutboxEntryAdmin(SettlingAdmin[OutboxEntry]):
     list_display_links = (_WRITTEN, "said")
     list_select_related = ("chat", "message")
     list_filter = ("state", "action", "bot", "created_at", ChatFilter)
-    search_fields = ("content", "platform_message_id", "reason", "error")
-    search_help_text = gettext_lazy("Content, message id, reason or error")
+    search_fields = ("content", "subject", "platform_message_id", "reason", "error")
+    search_help_text = gettext_lazy("Content, target, message id, reason or error")
     fieldsets = (
         (
             None,
@@ -139,6 +139,7 @@ class OutboxEntryAdmin(SettlingAdmin[OutboxEntry]):
                     "shown_message",
                     "shown_content",
                     ("action", "shown_state"),
+                    "subject",
                     ("reason", "held"),
                     "error",
                     ("shown_target", "shown_waits_for"),
@@ -226,7 +227,7 @@ class OutboxEntryAdmin(SettlingAdmin[OutboxEntry]):
 
     @admin.display(description=gettext_lazy("content"))
     def said(self, entry: OutboxEntry) -> SafeString:
-        return display.excerpt(entry.content or "–", 60)
+        return display.excerpt(entry.content or entry.subject or "–", 60)
 
     @admin.display(description=gettext_lazy("content"))
     def shown_content(self, entry: OutboxEntry) -> SafeString:

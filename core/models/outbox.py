@@ -77,7 +77,8 @@ class OutboxEntry(models.Model):
     """One action on the platform; the only place of send-state. It moves forward only, each move a
     compare-and-set (core.outbox, core.sending).
 
-    Gestures (pokes, reactions, profile likes) have no message and a `subject`. A recall, and an edit of a platform that can edit, stands behind the send that is its `target`.
+    GESTURES have no message and a `subject`; one that was unknown stays so. A recall, and an edit of
+    a platform that can edit, stands behind the send that is its `target`.
     Where a message is edited by sending it anew, its next send `waits_for` the recall of the one
     before. A recall or an edit that is `sent` was confirmed.
     """
@@ -89,6 +90,8 @@ class OutboxEntry(models.Model):
         POKE = "poke", _("poke")
         REACTION = "reaction", _("reaction")
         LIKE = "like", _("profile like")
+
+    GESTURES = (Action.POKE, Action.REACTION, Action.LIKE)
 
     class State(models.TextChoices):
         PENDING = "pending", _("pending")

@@ -57,7 +57,8 @@ def execute(
     The result's values always have `ok`; where it is false, also `error` (a code) and `message`
     (a sentence), and nothing of the call is written.
     """
-    counted = (context.turn.sends, context.chat.next_handle)
+    turn, chat = context.turn, context.chat
+    counted = (turn.sends, turn.gestures, chat.next_handle)
     try:
         with transaction.atomic():
             if isinstance(context.prepared, ToolRefusal):
@@ -65,11 +66,11 @@ def execute(
             tool = _tool(tools, name)
             result = tool.apply(context, _checked(tool, arguments))
     except ToolRefusal as refusal:
-        context.turn.sends, context.chat.next_handle = counted
+        turn.sends, turn.gestures, chat.next_handle = counted
         return ToolResult({"ok": False, "error": refusal.code, "message": refusal.message})
     except Exception:
-        logger.exception("tool %s failed in turn %s", name, context.turn.pk)
-        context.turn.sends, context.chat.next_handle = counted
+        logger.exception("tool %s failed in turn %s", name, turn.pk)
+        turn.sends, turn.gestures, chat.next_handle = counted
         return ToolResult({"ok": False, "error": "internal_error", "message": BROKEN})
     return ToolResult({"ok": True, **result.values}, ends_turn=result.ends_turn)
 

@@ -6,9 +6,9 @@ to a socket. Its arguments are a pydantic model: one source for the schema and t
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from core.capabilities import Effective
 from core.models import Chat
@@ -19,6 +19,14 @@ class Arguments(BaseModel):
     """Arguments of a tool: exact types, nothing unknown."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
+
+
+def _as_text(given: Any) -> Any:
+    return str(given) if isinstance(given, int) and not isinstance(given, bool) else given
+
+
+Identifier = Annotated[str, BeforeValidator(_as_text)]
+"""An id as an argument: text, also where the model writes it as the number that it looks like."""
 
 
 @dataclass(frozen=True, slots=True)

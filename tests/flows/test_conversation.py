@@ -61,7 +61,8 @@ async def test_the_model_is_given_the_persona_the_words_as_xml_and_its_tools(
     assert f'<message id="{said.message_id}" sender="10002" name="' in heard(request)
     assert f'>@user:{bot.self_id} &lt;b&gt;&amp;"hi"</message>' in heard(request)
     offered = [tool["function"]["name"] for tool in request["tools"]]
-    assert offered == [SEND, "stay_silent", "self_recall", "edit"]
+    gestures = ["poke_send", "reaction_send", "like_profile"]
+    assert offered == [SEND, "stay_silent", "self_recall", "edit", *gestures]
 
 
 async def test_a_private_conversation_is_answered_and_remembered(
