@@ -301,7 +301,8 @@ def _failure_text(frame: Mapping[str, Any]) -> str:
 _NOT_CALLED_RETCODES = {400, 401, 403, 404, 1400, 1401, 1403, 1404}
 """The call itself was refused: bad parameters, no right to call, no such action."""
 
-_CATCH_ALL_RETCODES = {None, -1, 0, 1, 100, 200, 1200, 1500}
+_THROWN = 200
+_CATCH_ALL_RETCODES = {None, -1, 0, 1, 100, _THROWN, 1200, 1500}
 """Codes under which an implementation reports whatever was thrown, time-outs after the message left
 included: NapCat and LLOneBot 1200 (200 before), go-cqhttp and SnowLuma 100, Lagrange 200, onebots
 -1 and 1500."""
@@ -378,6 +379,11 @@ def is_not_found(response: Response) -> bool:
     """Whether an answer says that there is no such message."""
     unknown = is_unknown_action(response)
     return not response.ok and not unknown and bool(_NOT_FOUND.search(response.message))
+
+
+def was_thrown(response: Response) -> bool:
+    """Whether an answer says nothing but that something was thrown: Lagrange's retcode 200."""
+    return not response.ok and response.is_bare and response.retcode == _THROWN
 
 
 _BAD_SEGMENT = re.compile(r"未知的消息类型|消息体无法解析|Get Uid Error", re.IGNORECASE)

@@ -117,7 +117,7 @@ async def deliver(
     try:
         response = await _ask(connection, entry, call)
         note = ""
-        if entry.action == Action.SEND and (parts := _repaired(entry, response)):
+        if entry.action == Action.SEND and (parts := await _repaired(connection, entry, response)):
             done = SENT_AS_TEXT if entry.payload else SENT_WITHOUT_REFERENCES
             note = f"{done}: {actions.send_outcome(response).reason}"
             # Kept before it goes out: evidence is looked for by what was said.
@@ -186,14 +186,34 @@ def _parts(entry: Claimed) -> Parts:
     ]
 
 
-def _repaired(entry: Claimed, response: Response) -> Parts:
+async def _repaired(connection: LiveConnection, entry: Claimed, response: Response) -> Parts:
     """The parts without what they were surely refused for; none where nothing can be left out."""
+    parts: Parts = entry.parts
     if actions.is_bad_voice(response):
-        return [words for part in entry.parts for words in part["data"].get("instead", ())]
-    if not actions.is_bad_segment(response):
-        return []
-    parts = actions.without_references(entry.parts)
+        return [words for part in parts for words in part["data"].get("instead", ())]
+    if actions.is_bad_segment(response):
+        parts = actions.without_references(parts)
+    elif await _does_not_know_the_quoted(connection, entry, response):
+        parts = sending.without_quote(entry.parts)
     return parts if parts != entry.parts else []
+
+
+async def _does_not_know_the_quoted(
+    connection: LiveConnection, entry: Claimed, response: Response
+) -> bool:
+    """Whether something was thrown, as Lagrange does before anything leaves where it does not know
+    what a message quotes (Lagrange issue 887): asked for that message, it has none."""
+    quoted = next((part["data"]["id"] for part in entry.parts if part["type"] == "reply"), "")
+    if not (quoted and connection.dialect.fails_unknown_quotes and actions.was_thrown(response)):
+        return False
+    message_id = int(quoted) if quoted.removeprefix("-").isdecimal() else quoted
+    try:
+        found = await connection.calls.call(
+            actions.get_msg(message_id), seconds=sending.answer_seconds()
+        )
+    except (NoAnswer, NotWritten):
+        return False
+    return not found.ok
 
 
 async def _ask(

@@ -46,6 +46,7 @@ class Dialect:
     segments. `uploads_own_files`: it sends files of its own machine only, by upload_group_file and
     upload_private_file. `trusted_recalls_from` is the first major version whose `ok` of a recall is true.
     `heartbeat_tells_login`: its heartbeats say `online` only of an account that is logged in.
+    `fails_unknown_quotes`: nothing of a message is sent where it does not know what that quotes.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Dialect:
     uploads_own_files: bool = False
     trusted_recalls_from: int = 0
     heartbeat_tells_login: bool = True
+    fails_unknown_quotes: bool = False
 
     @property
     def recall(self) -> bool:
@@ -234,7 +236,7 @@ LAGRANGE = Dialect(
         "reaction_send": _YES,
         "reaction_receive": _YES,
         "profile_like": _YES,
-        "quote": Cell("yes", "a quote of a message that Lagrange does not have is not sent at all"),
+        "quote": Cell("yes", "sent without the quote where Lagrange does not know the message"),
         "sticker": _YES,
         "voice": _YES,
         "file": _no("Lagrange takes files of its own machine only"),
@@ -254,6 +256,7 @@ LAGRANGE = Dialect(
     market_faces=True,
     uploads_own_files=True,
     heartbeat_tells_login=False,  # always online (Lagrange issue 665)
+    fails_unknown_quotes=True,
 )
 
 GOCQHTTP = Dialect(

@@ -25,8 +25,9 @@ VERSIONS = (Action.SEND, Action.EDIT)
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a message says: its text as the model wrote it, and the parts that go out for it. A
-    voice or a file, which is one part, has its bytes as the `payload`."""
+    """What a message says: its text as the model wrote it, and the parts that go out for it. Where
+    it quotes, the first is a `reply` with the `id` of the quoted message. A voice or a file, which is
+    one part, has its bytes as the `payload`."""
 
     text: str
     parts: Sequence[Mapping[str, Any]]

@@ -137,26 +137,38 @@ def claim(bot_id: int, connection_number: int, *, limit: int = 50) -> list[Claim
 
 
 def discard_disallowed(which: Q) -> int:
-    """pending → discarded, of what needs a capability that does not hold in its chat any more."""
+    """pending → discarded, of what needs a capability that does not hold in its chat any more. Words
+    that may not quote any more go without the quote."""
     needy = ~Q(action=Action.SEND) | ~Q(message__kind=SentMessage.Kind.TEXT)
-    pending = OutboxEntry.objects.filter(which, needy, state=State.PENDING)
+    quoting = Q(parts__0__type="reply")
+    pending = OutboxEntry.objects.filter(which, needy | quoting, state=State.PENDING)
     held: dict[int, capabilities.Effective] = {}
     discarded = 0
     for entry in pending.select_related("chat__bot", "message").order_by("pk"):
         if entry.chat_id not in held:
             held[entry.chat_id] = capabilities.in_chat(entry.chat)
-        if not held[entry.chat_id].capabilities[_needed(entry)]:
+        holds, needed = held[entry.chat_id].capabilities, _needed(entry)
+        if needed and not holds[needed]:
             with transaction.atomic():
                 discarded += _discard(Q(pk=entry.pk), "capability_off")
                 follow_up(target_id=entry.pk)
+        elif not holds["quote"] and (parts := without_quote(entry.parts)) != entry.parts:
+            unchanged = Q(pk=entry.pk, state=State.PENDING, parts=entry.parts)
+            OutboxEntry.objects.filter(unchanged).update(parts=parts)
     return discarded
 
 
 def _needed(entry: OutboxEntry) -> str:
-    if entry.action == Action.SEND:
-        assert entry.message is not None  # noqa: S101 - sends have one
-        return entry.message.kind
-    return capabilities.OF_ACTION[Action(entry.action)]
+    """The capability without which an entry does not leave; empty for text, which needs none."""
+    if entry.action != Action.SEND:
+        return capabilities.OF_ACTION[Action(entry.action)]
+    kind = entry.message.kind if entry.message else SentMessage.Kind.TEXT
+    return "" if kind == SentMessage.Kind.TEXT else kind
+
+
+def without_quote(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The parts of a message but for the message that it quotes."""
+    return [part for part in parts if part["type"] != "reply"]
 
 
 def next_look(bot_ids: list[int]) -> dict[int, float]:

@@ -59,7 +59,7 @@ def self_recall(context: ToolContext, arguments: SelfRecall) -> ToolResult:
 def edit(context: ToolContext, arguments: Edit) -> ToolResult:
     """Change what one message of the bot's own says, ARISE_MAX_EDITS times at most."""
     message = _message(context, arguments.handle)
-    words = checked_words(context, arguments.new_content)
+    words = _still_quoting(message, checked_words(context, arguments.new_content))
     if message.kind != SentMessage.Kind.TEXT:
         raise ToolRefusal("not_editable", f"{message.handle} is no text, so it can't be edited.")
     if message.edits >= settings.ARISE_MAX_EDITS:
@@ -79,6 +79,12 @@ def edit(context: ToolContext, arguments: Edit) -> ToolResult:
     return ToolResult({"handle": message.handle})
 
 
+def _still_quoting(message: SentMessage, words: Words) -> Words:
+    """Other words under the same quote, where the message has one."""
+    parts = message.entry.parts if message.entry else []
+    return Words(words.text, [*(part for part in parts if part["type"] == "reply"), *words.parts])
+
+
 def _change(context: ToolContext, message: SentMessage, words: Words) -> None:
     """Edit what left already: in place where the platform can, else by a recall and a new send."""
     target = _standing(message)
@@ -92,7 +98,8 @@ def _change(context: ToolContext, message: SentMessage, words: Words) -> None:
 
 def _message(context: ToolContext, handle: str) -> SentMessage:
     """The bot's own message of this chat by that handle, as far as it may still be changed."""
-    message = SentMessage.objects.filter(chat=context.chat, handle=handle).first()
+    messages = SentMessage.objects.select_related("entry")
+    message = messages.filter(chat=context.chat, handle=handle).first()
     if message is None:
         raise ToolRefusal(
             "unknown_handle", "No message of yours in this chat has this handle; nothing was done."

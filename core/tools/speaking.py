@@ -10,16 +10,23 @@ from core.errors import ToolRefusal
 from core.models import Chat
 from core.outbox import Words
 from core.toolcalls import ToolContext
-from core.tools import voice
-from core.tools.registry import Arguments, Tool, ToolResult, register
+from core.tools import references, voice
+from core.tools.references import Purpose
+from core.tools.registry import Arguments, Identifier, Tool, ToolResult, register
 from core.tools.voice import Spoken
 
 LONGEST_MESSAGE = 4000
+QUOTED = Purpose("quoted", unknown="unknown_quote", not_sent="quote_not_sent")
 NOT_SPOKEN = Spoken(None, "It goes out as text: it was not spoken.")
 
 
 class SendMessage(Arguments):
     content: str = Field(description="What to say, as plain text; one message of the chat.")
+    quote: Identifier | None = Field(
+        default=None,
+        description="The id of a message of this chat, or the handle of one of your own, that this "
+        "answers: people see it quoted.",
+    )
     voice: bool = Field(
         default=False, description="Whether people hear the content, as one voice message."
     )
@@ -31,7 +38,7 @@ class StaySilent(Arguments):
 
 def send_message(context: ToolContext, arguments: SendMessage) -> ToolResult:
     """Write one message to the Outbox; the model gets its handle at once, its outcome later."""
-    words = checked_words(context, arguments.content)
+    words = _words(context, arguments)
     take_send(context)
     if not arguments.voice:
         return ToolResult({"handle": outbox.write_text(context, words).handle})
@@ -40,13 +47,14 @@ def send_message(context: ToolContext, arguments: SendMessage) -> ToolResult:
         handle = outbox.write_text(context, words).handle
         return ToolResult({"handle": handle, "voice": False, "note": spoken.note})
     handle = outbox.write_voice(context, words, spoken.recording).handle
-    return ToolResult({"handle": handle, "voice": True})
+    note = {"note": "A voice message quotes nothing."} if arguments.quote else {}
+    return ToolResult({"handle": handle, "voice": True, **note})
 
 
 def make_ready(context: ToolContext, arguments: SendMessage) -> Spoken | None:
     """Have a voice message spoken, which is paid for: only words that may be said, and only while
     the turn has messages left."""
-    words = checked_words(context, arguments.content) if arguments.voice else None
+    words = _words(context, arguments) if arguments.voice else None
     if context.turn.sends >= settings.ARISE_MAX_SENDS_PER_TURN:
         return None
     spoken = voice.speak(context, words) if words else None
@@ -74,6 +82,15 @@ def checked_words(context: ToolContext, text: str) -> Words:
     return Words(text, parts)
 
 
+def _words(context: ToolContext, arguments: SendMessage) -> Words:
+    """What may be said, under the message that it is to quote."""
+    words = checked_words(context, arguments.content)
+    if not arguments.quote:
+        return words
+    quoted = references.message(context, arguments.quote, QUOTED)
+    return Words(words.text, [{"type": "reply", "data": {"id": quoted.value}}, *words.parts])
+
+
 def tag_hint(chat: Chat, effective: capabilities.Effective) -> str:
     """What a schema tells of the tags that work in a chat; empty where none does."""
     return tags.hint(rendering.renderers(chat, effective))
@@ -97,7 +114,7 @@ def stay_silent(context: ToolContext, arguments: StaySilent) -> ToolResult:
 
 
 def _fit_send(chat: Chat, effective: capabilities.Effective) -> Tool:
-    without = frozenset(name for name in ("voice",) if not effective.capabilities[name])
+    without = frozenset(name for name in ("quote", "voice") if not effective.capabilities[name])
     notes = {"content": tag_hint(chat, effective)}
     return replace(SEND_MESSAGE, notes=notes, without=without)
 
