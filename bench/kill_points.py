@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # they import models, which needs a Django that is set up
 BOTS, GROUPS = 4, 4
 TALK_SECONDS = 2.0
 RANDOM_SHARE, LATER_SHARE, BOTH_SHARE = 0.15, 0.3, 0.1
-PATIENCE_SECONDS = 5.0
+PATIENCE_SECONDS = 10.0
 # In starts of a web process, so that on a busy machine processes live long enough to do something.
 SHORTEST_LIFE, LONGEST_LIFE = 0.3, 8.0
 SPARE_LIFE_SECONDS = (3.0, 10.0)
