@@ -19,7 +19,7 @@ from botgateway.delivery import Dispatcher
 from botgateway.events import BanEvent
 from botgateway.fields import WireId
 from botgateway.inlet import Inlet
-from core import sending, wake
+from core import backfill, sending, wake
 
 logger = logging.getLogger(__name__)
 REPLACED = 4000
@@ -56,6 +56,7 @@ class Gateway:
             await database.run(
                 sending.connected, connection.bot_id, connection.number, evidence=evidence
             )
+            await database.run(backfill.begin, connection.bot_id)
             self._spawn(self._introduce(connection))
             self.dispatcher.wake(connection.bot_id)
 

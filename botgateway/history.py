@@ -26,7 +26,10 @@ LOOK_SECONDS = 1.0
 ANSWER_SECONDS = 15.0
 EVIDENCE_COUNT = 30
 BACKFILL_COUNT = 50
-MOST_PAGES = 5
+MOST_PAGES = 20
+FILL_ATTEMPTS = 3
+FILL_AGAIN_SECONDS = 10.0
+STORED_LOOKS, STORED_LOOK_SECONDS = 50, 0.2
 
 
 class EvidenceWatch:
@@ -77,7 +80,7 @@ async def _look_at(connection: LiveConnection, entries: Sequence[Sought]) -> int
     """Settle what one chat's history tells of; how many sends that was."""
     chat_kind, chat_id = entries[0].chat_kind, entries[0].chat_external_id
     events = await _page(connection, chat_kind, chat_id, EVIDENCE_COUNT)
-    told = [_told(connection, event) for event in events]
+    told = [_told(connection, event) for event in events or ()]
     return await database.run(evidence.read_history, entries, told)
 
 
@@ -86,47 +89,61 @@ async def fill_gaps(connection: LiveConnection, inlet: Inlet) -> None:
     sequence shows a gap, and let it in through the same door as everything else."""
     if not connection.dialect.tells_sequence or not _action(connection, "group"):
         return
-    for gap in await database.run(backfill.candidates, connection.bot_id):
-        for event in await _missing(connection, gap):
-            item = ingest.received_item(
-                event,
-                bot_id=connection.bot_id,
-                self_id=connection.event_self_id or connection.self_id,
-                clock=connection.clock,
-            )
-            if item is not None:
-                await inlet.put(item)
+    for attempt in range(FILL_ATTEMPTS):
+        if attempt:
+            await asyncio.sleep(FILL_AGAIN_SECONDS)
+        gaps = await database.run(backfill.owed, connection.bot_id)
+        filled = [await _fill(connection, inlet, gap) for gap in gaps]
+        if all(filled) or connection.closing:
+            return
 
 
-async def _missing(connection: LiveConnection, gap: Gap) -> list[MessageEvent]:
-    """What a group's history has that is not stored, oldest first.
+async def _fill(connection: LiveConnection, inlet: Inlet, gap: Gap) -> bool:
+    """Fetch what is missing of one group; whether the gap is closed by it."""
+    missing = await _missing(connection, gap)
+    if missing is None:
+        return False
+    for number in sorted(missing):
+        item = ingest.received_item(
+            missing[number],
+            bot_id=connection.bot_id,
+            self_id=connection.event_self_id or connection.self_id,
+            clock=connection.clock,
+        )
+        if item is not None:
+            await inlet.put(item)
+    # The bot's own words are evidence, and never stored.
+    found = [number for number, event in missing.items() if not event.is_own]
+    for _ in range(STORED_LOOKS):
+        if await database.run(backfill.close, gap, found):
+            return True
+        await asyncio.sleep(STORED_LOOK_SECONDS)
+    return False
 
-    The bot's own words are let in too, as evidence; like what was recalled they are never stored, so
-    they do not tell that the gap goes on.
-    """
+
+async def _missing(connection: LiveConnection, gap: Gap) -> dict[int, MessageEvent] | None:
+    """What a group's history has above where the gap begins and is not stored, by sequence. None
+    where the history did not come; what it does not reach back to is lost."""
     found: dict[int, MessageEvent] = {}
     start: int | str | None = None
     for _ in range(MOST_PAGES):
         events = await _page(connection, "group", gap.group_id, BACKFILL_COUNT, start)
+        if events is None:
+            return None
         numbered = {int(event.sequence): event for event in events if event.sequence.isdecimal()}
-        new = {
+        found |= {
             number: event
             for number, event in numbered.items()
-            if number > gap.oldest
-            and number not in gap.known
-            and number not in found
-            and event.segments
+            if number > gap.after and number not in gap.stored and event.segments
         }
-        found |= new
         oldest = min(numbered, default=None)
-        goes_on = any(not event.is_own for event in new.values())
-        if oldest is None or oldest <= gap.oldest or (oldest <= gap.newest and not goes_on):
+        if oldest is None or oldest <= gap.after + 1:
             break
         at = _start(connection, numbered[oldest])
         if at is None or at == start:
             break
         start = at
-    return [found[number] for number in sorted(found)]
+    return found
 
 
 def _start(connection: LiveConnection, event: MessageEvent) -> int | str | None:
@@ -142,8 +159,8 @@ async def _page(
     chat_id: PlatformId,
     count: int,
     start: int | str | None = None,
-) -> list[MessageEvent]:
-    """One answer of a chat's history; nothing where there is none."""
+) -> list[MessageEvent] | None:
+    """One answer of a chat's history; None where none came."""
     is_by_sequence = connection.dialect.history_parameter == "message_seq"
     ask = actions.get_group_msg_history if kind == "group" else actions.get_friend_msg_history
     call = ask(
@@ -155,7 +172,7 @@ async def _page(
     try:
         response = await connection.calls.call(call, seconds=ANSWER_SECONDS)
     except (NotWritten, NoAnswer):
-        return []
+        return None
     if not response.ok:
         logger.warning(
             "bot %s: no history of %s %s: %s",
@@ -164,7 +181,7 @@ async def _page(
             chat_id.value,
             response.message,
         )
-        return []
+        return None
     frames = fields.mapping(response.data).get("messages")
     read = [_event(connection, frame) for frame in frames] if isinstance(frames, list) else []
     return [event for event in read if event is not None]

@@ -61,6 +61,13 @@ class Chat(models.Model):
         editable=False,
         help_text=_("When that ends by itself; empty: when the platform says so."),
     )
+    gap_after = models.BigIntegerField(
+        null=True,
+        editable=False,
+        help_text=_(
+            "Words above this sequence may be missing: they were said between connections."
+        ),
+    )
     members_synced_at = models.DateTimeField(
         null=True, editable=False, help_text=_("When the platform last told all members.")
     )

@@ -149,7 +149,6 @@ async def test_a_history_that_is_refused_or_never_comes_leaves_the_connection_at
         await texts_become(bot, "good morning", " hi", "missed")
 
 
-@pytest.mark.xfail(reason="the newest page, which lacks nothing, ends the search", strict=True)
 async def test_a_gap_that_could_not_be_filled_is_filled_later_under_whatever_was_said_since(
     platform: Platform, bot: Bot
 ) -> None:
