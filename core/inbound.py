@@ -157,15 +157,19 @@ def _claim_identities(items: Sequence[ReceivedItem]) -> list[ReceivedItem]:
 
 
 def _named(items: Sequence[ReceivedItem], chats: dict[ChatKey, Chat]) -> list[ReceivedItem]:
-    """Items with the names of their senders; frames of pokes and reactions tell ids alone."""
-    nameless = [(chats[_key(item)].pk, item.sender_id) for item in items if not item.sender_name]
+    """Items with the names of their senders; frames of pokes and reactions tell ids alone. Who spoke
+    before in the batch is called as he was then."""
+    people = [(chats[_key(item)].pk, item.sender_id) for item in items]
+    nameless = [who for who, item in zip(people, items, strict=True) if not item.sender_name]
     known = members.names(nameless)
-    return [
-        item
-        if item.sender_name
-        else replace(item, sender_name=known.get((chats[_key(item)].pk, item.sender_id), ""))
-        for item in items
-    ]
+    named = []
+    for who, item in zip(people, items, strict=True):
+        if item.sender_name:
+            known[who] = item.sender_name
+            named.append(item)
+        else:
+            named.append(replace(item, sender_name=known.get(who, "")))
+    return named
 
 
 def _quotes_of_the_bot(
