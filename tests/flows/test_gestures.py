@@ -1,15 +1,19 @@
 """Pokes, reactions and profile likes: from what the model asks for to what the platform is asked."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 
+from arise_site.openai_server import Reply
+from core import tokens
 from core.models import Bot, SentMessage, ToolCall
 from tests.fakes.implementations import BY_COLUMN, NAPCAT, OTHER, Implementation
-from tests.fakes.model import Script, ToolCallSpec
+from tests.fakes.model import Script, ToolCallSpec, assistant, says
 from tests.fakes.onebot import FakeOneBot, answers, refused, silent
-from tests.flows.conftest import Platform
+from tests.flows.conftest import TOKEN, Platform, remove
 from tests.flows.test_conversation import GROUP, SEND, heard
 from tests.flows.test_conversation import answers as says_and_ends
 from tests.flows.waiting import ended_turns, in_database, introduced, rows
@@ -156,7 +160,7 @@ async def test_what_can_not_be_resolved_or_is_too_much_makes_no_call(
         elsewhere = await onebot.say("group:20002", 10003, "elsewhere")
         said = await onebot.say(GROUP, 10002, "hi", mention_bot=True)
         calls: list[ToolCallSpec] = [
-            ("poke_send", {"user_id": "10003"}),
+            ("poke_send", {"user_id": "10009"}),
             ("like_profile", {"user_id": bot.self_id}),
             react(elsewhere.message_id),
             react("m1"),
@@ -242,3 +246,53 @@ async def test_what_an_implementation_turns_out_to_lack_is_not_offered_until_it_
     assert offered(script.requests[2]) == {"reaction_send", "like_profile"}
     assert offered(script.requests[asked]) == set(GESTURES)
     assert "<outcome" not in heard(script.requests[asked])
+
+
+@pytest.fixture
+async def other_bot(bot: Bot) -> AsyncIterator[Bot]:
+    """Another bot of the same site, with the same model."""
+    other = await in_database(
+        lambda: Bot.objects.create(
+            self_id=str(int(bot.self_id) + 10**9),
+            chat_model=bot.chat_model,
+            token_hash=tokens.hash_token(TOKEN),
+        )
+    )
+    yield other
+    await in_database(lambda: remove(other))
+
+
+async def test_two_bots_that_poke_back_come_to_an_end(
+    platform: Platform, script: Script, bot: Bot, other_bot: Bot
+) -> None:
+    bots = (bot, other_bot)
+
+    def pokes_back(request: dict[str, Any]) -> Reply:
+        if request["messages"][-1]["role"] == "tool":
+            return says(assistant())
+        whom = [one.self_id for one in bots if one.self_id not in request["messages"][0]["content"]]
+        return says(assistant(tool_calls=[("poke_send", {"user_id": whom[0]})]))
+
+    async def tell_the_other(poking: FakeOneBot, poked: FakeOneBot) -> None:
+        for count in range(1, 20):
+            await poking.wait_for_calls("group_poke", count, 30)
+            await poked.poke(GROUP, poking.world.self_id)
+
+    script.always(pokes_back)
+    async with (
+        platform(implementation=NAPCAT) as one,
+        platform(implementation=NAPCAT, self_id=other_bot.self_id) as two,
+    ):
+        await introduced(other_bot)
+        watching = [
+            asyncio.create_task(tell_the_other(one, two)),
+            asyncio.create_task(tell_the_other(two, one)),
+        ]
+        await one.poke(GROUP, other_bot.self_id)
+        await ended_turns(other_bot, 1)
+        await ended_turns(bot, 2)
+        for task in watching:
+            task.cancel()
+    assert (len(one.called("group_poke")), len(two.called("group_poke"))) == (1, 1)
+    assert await told(bot) == ["ok", "cooling_down"]
+    assert await told(other_bot) == ["ok"]
