@@ -38,7 +38,6 @@ class SentMessageAdmin(SettlingAdmin[SentMessage]):
         "turn_link",
     )
     list_display_links = (_WRITTEN, "said")
-    list_select_related = ("chat", "entry")
     list_filter = ("entry__state", "kind", "chat__bot", "created_at", ChatFilter)
     search_fields = ("entries__content", "handle", "entry__platform_message_id")
     search_help_text = gettext_lazy("Content, handle or message id")
@@ -62,7 +61,8 @@ class SentMessageAdmin(SettlingAdmin[SentMessage]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SentMessage]:
         rows = super().get_queryset(request)
-        return rows.select_related("entry").defer("entry__payload")
+        # All of it here: where a query joins something, the list's own joins are left out.
+        return rows.select_related("chat", "entry").defer("entry__payload")
 
     def entries_of(self, rows: QuerySet[SentMessage]) -> QuerySet[OutboxEntry]:
         return OutboxEntry.objects.filter(current_of__in=rows)

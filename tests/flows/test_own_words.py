@@ -461,7 +461,8 @@ async def test_the_tools_are_offered_where_the_chats_operator_leaves_them_on(
         await in_database(lambda: set_chat(bot, pair))
         await onebot.say(GROUP, 10002, "hi", mention_bot=True)
         await ended_turns(bot, 1)
-    assert tools(script.requests[0]) == [SEND, "stay_silent", *offered]
+    own_words = [name for name in tools(script.requests[0]) if name in ("self_recall", "edit")]
+    assert own_words == offered
 
 
 async def test_what_is_switched_off_while_the_model_thinks_is_not_done(
