@@ -84,12 +84,20 @@ class Migration(migrations.Migration):
             UPDATE core_outboxentry entry SET content = message.content
               FROM core_sentmessage message WHERE message.id = entry.message_id;
             UPDATE core_outboxentry SET evidence_until = settled_at WHERE state = 'unknown';
-            UPDATE core_outboxentry SET told_state = state WHERE state NOT IN ('pending', 'sending')
+            UPDATE core_outboxentry SET told_state = state WHERE state NOT IN ('pending', 'sending');
+            -- Rows that were written twice here wait to be checked, and indexes can't be made meanwhile.
+            SET CONSTRAINTS ALL IMMEDIATE
             """,
             """
             UPDATE core_sentmessage message SET content = entry.content
               FROM core_outboxentry entry WHERE entry.id = message.entry_id
             """,
+        ),
+        # Going back, the column is made again, and needs something to be filled with until it is.
+        migrations.AlterField(
+            model_name='sentmessage',
+            name='content',
+            field=models.TextField(default='', help_text='As the model wrote it.', verbose_name='content'),
         ),
         migrations.RemoveField(
             model_name='sentmessage',
