@@ -16,6 +16,8 @@ MUTED = "muted"
 WHOLE_GROUP_MUTED = "whole_group_muted"
 REMOVED = "removed"
 LOGGED_OUT = "logged_out"
+LONGEST = timedelta(days=366)
+"""A silence that is told to last longer is asked about, or told of, again by then."""
 ADMINISTRATORS = ("owner", "admin")
 """Roles that a mute of the whole group does not concern."""
 
@@ -59,7 +61,11 @@ def _begin(chat: Chat, reason: str, seconds: float | None, now: datetime) -> Non
     if reason == MUTED and chat.silence_reason == WHOLE_GROUP_MUTED:
         return  # that one has no end of its own; the host asks again when it is lifted
     chat.silence_reason = reason
-    chat.silenced_until = None if seconds is None else now + timedelta(seconds=seconds)
+    if seconds is None:
+        chat.silenced_until = None
+    else:
+        # Bounded as a number: a time beyond the calendar's end can't even be written down.
+        chat.silenced_until = now + timedelta(seconds=min(seconds, LONGEST.total_seconds()))
 
 
 def _end(chat: Chat) -> None:

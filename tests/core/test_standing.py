@@ -55,6 +55,12 @@ def test_a_mute_without_an_end_lasts_until_it_is_lifted(chat: Chat) -> None:
     assert standing.silence(chat, now=timezone.now() + timedelta(days=400)) == "muted"
 
 
+@pytest.mark.parametrize("seconds", [1.8e12, 1e63])
+def test_a_mute_beyond_the_calendars_end_is_a_long_one(chat: Chat, seconds: float) -> None:
+    assert hear(chat, silence="muted", seconds=seconds) == "muted"
+    assert standing.silence(chat, now=timezone.now() + timedelta(days=365)) == "muted"
+
+
 def test_a_mute_of_the_whole_group_does_not_concern_its_administrators(chat: Chat) -> None:
     chat.bot_role = "admin"
     assert hear(chat, silence="whole_group_muted") == ""
