@@ -74,8 +74,9 @@ def take_echo(
     if message_id and any(entry.platform_message_id == message_id.value for entry in entries):
         return True
     said = likeness(text, kinds)
-    for entry in entries:
-        if _likeness(entry.parts).is_of(said):
+    # What left lately is echoed sooner than what left long before it and was not heard of since.
+    for entry in sorted(entries, key=lambda entry: entry.state == State.UNKNOWN):
+        if not entry.platform_message_id and _likeness(entry.parts).is_of(said):
             sending.echoed(entry.pk, message_id)
             return True
     return False

@@ -6,6 +6,8 @@ Runs with the chat's row locked (core.inbound), so that no step is committed mea
 import logging
 from datetime import datetime
 
+from django.db.models import Q
+
 from core import evidence, journal, sending
 from core.database import ClockTimestamp
 from core.leases import Held
@@ -23,6 +25,8 @@ def apply(chat: Chat, recalled: Recalled, *, now: datetime) -> bool:
     contexts; where it was the question of an answer that is not out yet, that answer is taken
     back, and the rest of what was asked is judged anew.
     """
+    # News of what still waits for its answer, and was echoed: it was sent.
+    sending.mark_echoed(Q(chat=chat, platform_message_id=recalled.message_id.value))
     own = evidence.is_own_word(chat, recalled.message_id.value)
     if own is not None:
         sending.recalled_on_platform(own, by_bot=recalled.by_bot)

@@ -266,8 +266,13 @@ def echoed(entry_id: int, message_id: PlatformId | None) -> None:
         mark_sent(entry_id, message_id)
 
 
-def _mark_echoed(which: Q) -> int:
-    """sending → sent, of those whose echo came and whose answer will not."""
+UNHEARD_OF = Q(state=State.SENDING, platform_message_id="")
+"""Of what is being sent: that whose echo did not come yet. Asked in the very statement that gives it
+up, which waits where the echo is being stored; only after that is looked for what was echoed."""
+
+
+def mark_echoed(which: Q) -> int:
+    """sending → sent, of those whose echo came and whose answer will not, or matters no more."""
     echo_came = Q(action=Action.SEND, state=State.SENDING) & ~Q(platform_message_id="")
     return _settle(which & echo_came, state=State.SENT, error="")
 
@@ -307,13 +312,20 @@ def confirm(entry_id: int) -> bool:
 
 
 def _recalled(recall: OutboxEntry, target: OutboxEntry) -> None:
+    waiting = recall.waiting.filter(state=State.PENDING).first()
+    # The model asked for it, but not where it was to make room for a version that was given up
+    # meanwhile: of that it hears here, or, where it was told of the doubt, by the recall itself.
+    is_lost = (
+        waiting is None
+        and not recall.told_state
+        and recall.waiting.exclude(reason="recalled").exists()
+    )
     taken_back = OutboxEntry.objects.filter(pk=target.pk, state=State.SENT).update(
         state=State.RECALLED,
         reason="",
         recalled_at=recall.settled_at,
-        told_state=State.RECALLED,  # the model asked for it
+        told_state=F("told_state") if is_lost else State.RECALLED,
     )
-    waiting = recall.waiting.filter(state=State.PENDING).first()
     if waiting is None:
         return
     if taken_back:
@@ -346,11 +358,9 @@ def mark_unknown(entry_id: int, *, reason: str, error: str = "", evidence: bool 
     now = database_now()
     seconds = settings.ARISE_SETTLE_SECONDS if evidence else 0
     until = None if reason == CONNECTION_LOST else now + timedelta(seconds=seconds)
-    if _mark_echoed(Q(pk=entry_id)):
-        return True
     with transaction.atomic():
         settled = _settle(
-            Q(pk=entry_id, state=State.SENDING),
+            Q(UNHEARD_OF, pk=entry_id),
             state=State.UNKNOWN,
             reason=reason,
             error=error,
@@ -358,7 +368,7 @@ def mark_unknown(entry_id: int, *, reason: str, error: str = "", evidence: bool 
         )
         if settled:
             follow_up(target_id=entry_id)
-    return bool(settled)
+    return bool(settled or mark_echoed(Q(pk=entry_id)))
 
 
 CONNECTION_LOST = "connection_lost"
@@ -428,11 +438,11 @@ def connected(bot_id: int, connection_number: int, *, evidence: bool = True) -> 
     entries = OutboxEntry.objects.filter(bot_id=bot_id)
     theirs = Q(bot_id=bot_id, connection_number__lt=connection_number)
     with transaction.atomic():
-        _mark_echoed(theirs)
-        orphans = list(entries.filter(theirs, state=State.SENDING).values_list("pk", flat=True))
-        lost = entries.filter(pk__in=orphans, state=State.SENDING).update(
+        orphans = list(entries.filter(theirs, UNHEARD_OF).values_list("pk", flat=True))
+        lost = entries.filter(UNHEARD_OF, pk__in=orphans).update(
             state=State.UNKNOWN, reason=CONNECTION_LOST, settled_at=now, error=""
         )
+        mark_echoed(theirs)
         still_open = Q(evidence_until__isnull=True) | Q(evidence_until__gt=now)
         entries.filter(still_open, state=State.UNKNOWN).update(evidence_until=until)
         for pk in orphans:
@@ -452,10 +462,10 @@ def sweep() -> None:
     closed += discard_disallowed(Q())
     settle = timedelta(seconds=settings.ARISE_SETTLE_SECONDS)
     abandoned = _abandoned(now)
-    _mark_echoed(abandoned)
-    lost = OutboxEntry.objects.filter(abandoned, state=State.SENDING).update(
+    lost = OutboxEntry.objects.filter(abandoned, UNHEARD_OF).update(
         state=State.UNKNOWN, reason="sender_lost", settled_at=now, evidence_until=now + settle
     )
+    mark_echoed(abandoned)
     # Found lost only after a newer connection was up: its wait has begun without it.
     OutboxEntry.objects.filter(
         state=State.UNKNOWN,

@@ -67,6 +67,17 @@ def test_a_recall_and_an_edit_that_failed_are_told_as_what_the_model_asked_for(c
     ]
 
 
+def test_an_edit_whose_recall_was_in_doubt_and_done_before_anything_was_told_tells_that_it_is_gone(
+    chat: Chat,
+) -> None:
+    message = make_sent(chat, handle="m1")
+    recall = make_entry(message, action="recall", target=message.entry, state="sending")
+    make_entry(message, waits_for=recall, content="new")
+    sending.mark_unknown(recall.pk, reason="no_answer")
+    sending.confirm(recall.pk)
+    assert told(chat) == '<outcome handle="m1" state="recalled"/>'
+
+
 def test_an_edit_whose_recall_is_known_too_late_is_told_as_the_recall_that_it_became(
     chat: Chat,
 ) -> None:

@@ -10,9 +10,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 from pytest_django import Settings
 
-from core import evidence, outbox, sending
+from core import evidence, inbound, outbox, sending
 from core.database import give_back
-from core.messages import PlatformId
+from core.messages import ChatAddress, PlatformId, Recalled
 from core.models import Bot, Chat, OutboxEntry, SentMessage
 from core.outbox import Words
 from core.sending import Claimed
@@ -20,6 +20,7 @@ from core.toolcalls import ToolContext
 from tests.factories import make_bot, make_chat, make_sent, make_turn
 
 pytestmark = pytest.mark.django_db
+State = OutboxEntry.State
 CONNECTION = 7
 
 
@@ -298,6 +299,77 @@ def test_an_echo_that_came_before_its_answer_settles_a_send_that_gets_none(
     assert state(message) == "sent"
     assert message.entry is not None
     assert message.entry.platform_message_id == "555"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("how", ["no_answer", "reconnected", "swept"])
+def test_an_echo_that_is_being_stored_settles_a_send_that_is_given_up_meanwhile(
+    bot: Bot, chat: Chat, how: str
+) -> None:
+    old = timezone.now() - timedelta(hours=1)
+    made = {"connection_number": CONNECTION - 1, "sending_at": old}
+    message = make_sent(chat, "hello", "sending", entry=made)
+    moves: dict[str, Callable[[], object]] = {
+        "no_answer": lambda: sending.mark_unknown(entry_id(message), reason="no_answer"),
+        "reconnected": lambda: sending.connected(bot.pk, CONNECTION),
+        "swept": sending.sweep,
+    }
+    waiting = threading.Event()
+
+    def elsewhere() -> None:
+        def first_tells(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+            given = rest[0] or ()
+            gives_up = State.UNKNOWN in given and State.SENT not in given
+            if sql.startswith("UPDATE") and gives_up:
+                waiting.set()
+            return execute(sql, *rest)
+
+        try:
+            with connection.execute_wrapper(first_tells):
+                moves[how]()
+        finally:
+            give_back()
+
+    with transaction.atomic():
+        assert evidence.take_echo(chat, message_id=PlatformId("555"), text="hello")
+        other = threading.Thread(target=elsewhere)
+        other.start()
+        assert waiting.wait(20)
+    other.join()
+    assert state(message) == "sent"
+
+
+def test_an_echo_is_of_what_is_being_sent_before_it_is_of_what_was_long_unknown(
+    chat: Chat,
+) -> None:
+    unknown, new = make_sent(chat, "ok", "unknown"), make_sent(chat, "ok", "sending")
+    assert evidence.take_echo(chat, message_id=PlatformId("555"), text="ok")
+    sending.mark_sent(entry_id(new), PlatformId("555"))
+    assert (state(unknown), state(new)) == ("unknown", "sent")
+
+
+def test_an_echo_with_another_id_is_of_another_message(chat: Chat) -> None:
+    unknown, new = make_sent(chat, "ok", "unknown"), make_sent(chat, "ok", "sending")
+    for number in ("555", "556"):
+        assert evidence.take_echo(chat, message_id=PlatformId(number), text="ok")
+    sending.mark_unknown(entry_id(new), reason="no_answer")
+    assert (state(unknown), state(new)) == ("sent", "sent")
+    assert unknown.entry is not None
+    assert new.entry is not None
+    assert new.entry.platform_message_id == "555"
+    assert unknown.entry.platform_message_id == "556"
+
+
+def test_what_is_recalled_before_its_answer_comes_is_recalled_where_its_echo_came(
+    chat: Chat,
+) -> None:
+    message = make_sent(chat, "hello", "sending")
+    evidence.take_echo(chat, message_id=PlatformId("555"), text="hello")
+    address = ChatAddress("group", PlatformId(chat.external_id))
+    told = Recalled(chat.bot_id, address, PlatformId("555"), False, timezone.now())
+    inbound.receive([told])
+    sending.mark_sent(entry_id(message), PlatformId("555"))
+    assert state(message) == "recalled"
 
 
 @pytest.mark.parametrize(("answered", "kept"), [("556", "556"), (None, "555")])
