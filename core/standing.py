@@ -60,6 +60,8 @@ def is_whole_group_muted(bot_id: int, group_id: str) -> bool:
 def _begin(chat: Chat, reason: str, seconds: float | None, now: datetime) -> None:
     if reason == MUTED and chat.silence_reason == WHOLE_GROUP_MUTED:
         return  # that one has no end of its own; the host asks again when it is lifted
+    if reason == REMOVED:
+        chat.bot_role = ""  # whoever comes back is what he is told to be then
     chat.silence_reason = reason
     if seconds is None:
         chat.silenced_until = None

@@ -55,6 +55,13 @@ def test_a_mute_without_an_end_lasts_until_it_is_lifted(chat: Chat) -> None:
     assert standing.silence(chat, now=timezone.now() + timedelta(days=400)) == "muted"
 
 
+def test_who_was_put_out_comes_back_without_the_role_that_he_had(chat: Chat) -> None:
+    hear(chat, role="admin")
+    hear(chat, silence="removed")
+    assert hear(chat, silence="removed", is_over=True) == ""
+    assert chat.bot_role == ""
+
+
 @pytest.mark.parametrize("seconds", [1.8e12, 1e63])
 def test_a_mute_beyond_the_calendars_end_is_a_long_one(chat: Chat, seconds: float) -> None:
     assert hear(chat, silence="muted", seconds=seconds) == "muted"
