@@ -3,7 +3,6 @@ answer is waited for: Channels runs one handler at a time, so the answer could n
 
 import logging
 import os
-import re
 import socket
 import time
 from collections.abc import Mapping
@@ -16,13 +15,13 @@ from botgateway.actions import Response
 from botgateway.auth import Admission, Handshake
 from botgateway.calls import Calls
 from botgateway.connections import LiveConnection
-from botgateway.delivery import settle_late
 from botgateway.events import (
     AccountEvent,
     BanEvent,
     Event,
     HeartbeatEvent,
     LifecycleEvent,
+    MemberEvent,
     MessageEvent,
 )
 from botgateway.frames import Invalid
@@ -30,7 +29,6 @@ from core import failpoints, standing
 
 logger = logging.getLogger(__name__)
 PROCESS = f"{socket.gethostname()}:{os.getpid()}"
-SEND_ECHO = re.compile(r"send-([0-9]{1,18})-[0-9]+(?:-again)?")
 
 
 class OneBotConsumer(AsyncWebsocketConsumer):
@@ -87,7 +85,7 @@ class OneBotConsumer(AsyncWebsocketConsumer):
         match frames.decode(raw):
             case Response() as response:
                 if not connection.calls.resolve(response):
-                    await _late(connection.bot_id, response)
+                    self.gateway.take_late(connection, response)
             case Invalid(reason=reason):
                 logger.warning("bot %s: a frame was dropped: %s", connection.self_id, reason)
             case Event() as event:
@@ -129,6 +127,9 @@ class OneBotConsumer(AsyncWebsocketConsumer):
                 connection.reports_own = True
             if event.kind == "group" and event.chat_id is not None:
                 self.gateway.learn_place(connection, event.chat_id)
+        elif isinstance(event, MemberEvent):
+            if event.joined and event.is_self(event.user_id) and event.group_id is not None:
+                self.gateway.learn_again(connection, event.group_id)
         elif isinstance(event, BanEvent):
             self.gateway.learn_mute(connection, event)
 
@@ -144,13 +145,6 @@ async def _learn_login(connection: LiveConnection, online: bool | None) -> None:
     if online is not None and online != connection.online:
         await database.run(standing.keep_login, connection.bot_id, is_logged_out=not online)
     connection.online = online
-
-
-async def _late(bot_id: int, response: Response) -> None:
-    """An answer that nobody waits for any more is evidence, where it answers a send."""
-    found = SEND_ECHO.fullmatch(response.echo or "")
-    if found:
-        await database.run(settle_late, bot_id, int(found[1]), response)
 
 
 class NowhereConsumer(AsyncWebsocketConsumer):

@@ -6,6 +6,7 @@ Woken by hints, by its own timers, and once a second by the table itself.
 import asyncio
 import base64
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec
 
@@ -24,6 +25,7 @@ logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 Parts = Sequence[Mapping[str, Any]]
 Action = OutboxEntry.Action
+ECHO = re.compile(r"send-([0-9]{1,18})-[0-9]+(?:-again)?")
 LOOK_SECONDS = 1.0
 PAUSE_SECONDS = 0.5
 SENT_AS_TEXT = "Sent as text, since its voice was refused"
@@ -108,10 +110,10 @@ async def deliver(
     try:
         call = await _upload(connection, entry) or _call(connection, entry)
     except UnsendablePart as part:
-        await _keep(sending.mark_failed, entry.entry_id, reason="unsendable", error=str(part))
+        await keep(sending.mark_failed, entry.entry_id, reason="unsendable", error=str(part))
         return None
     except OSError as error:
-        await _keep(sending.mark_failed, entry.entry_id, reason="unsendable", error=str(error))
+        await keep(sending.mark_failed, entry.entry_id, reason="unsendable", error=str(error))
         return None
     failpoints.reach("call_writing")
     try:
@@ -121,26 +123,24 @@ async def deliver(
             done = SENT_AS_TEXT if entry.payload else SENT_WITHOUT_REFERENCES
             note = f"{done}: {actions.send_outcome(response).reason}"
             # Kept before it goes out: evidence is looked for by what was said.
-            await _keep(sending.keep_parts, entry.entry_id, parts)
+            await keep(sending.keep_parts, entry.entry_id, parts)
             response = await _ask(connection, entry, _say(entry, parts), again=True)
     except NotWritten:
-        await _keep(sending.hand_back, entry.entry_id, connection.number)
+        await keep(sending.hand_back, entry.entry_id, connection.number)
         return None
     except NoAnswer as no_answer:
-        await _keep(
-            sending.mark_unknown, entry.entry_id, reason=no_answer.reason, evidence=evidence
-        )
+        await keep(sending.mark_unknown, entry.entry_id, reason=no_answer.reason, evidence=evidence)
         return None
     failpoints.reach("answer_read")
     if actions.is_unknown_action(response):
-        await _keep(platforms.learn_missing, connection.bot_id, call.action)
+        await keep(platforms.learn_missing, connection.bot_id, call.action)
     if entry.action == Action.RECALL:
         outcome = await recalling.outcome(connection, entry, response)
-        await _keep(recalling.settle, entry.entry_id, outcome)
+        await keep(recalling.settle, entry.entry_id, outcome)
     elif entry.action in OutboxEntry.GESTURES:
-        await _keep(gestures.settle, entry.entry_id, call, response)
+        await keep(gestures.settle, entry.entry_id, call, response)
     else:
-        await _keep(settle, entry.entry_id, entry.action, response, note=note, evidence=evidence)
+        await keep(settle, entry.entry_id, entry.action, response, note=note, evidence=evidence)
     failpoints.reach("outcome_kept")
     return response
 
@@ -226,7 +226,7 @@ async def _ask(
     )
 
 
-async def _keep(function: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
+async def keep(function: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
     """Keep an outcome, waiting out a database that is away: what is not kept nobody can tell later."""
     while True:
         try:
@@ -236,6 +236,13 @@ async def _keep(function: Callable[P, object], *args: P.args, **kwargs: P.kwargs
             await asyncio.sleep(PAUSE_SECONDS)
         else:
             return
+
+
+async def take_late(bot_id: int, response: Response) -> None:
+    """An answer that nobody waits for any more is evidence, where it answers an entry."""
+    found = ECHO.fullmatch(response.echo or "")
+    if found:
+        await keep(settle_late, bot_id, int(found[1]), response)
 
 
 def settle_late(bot_id: int, entry_id: int, response: Response) -> None:

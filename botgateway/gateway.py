@@ -12,7 +12,8 @@ import redis.asyncio
 from django.conf import settings
 from redis.exceptions import RedisError
 
-from botgateway import actions, bookkeeping, database, history, introduction, places
+from botgateway import actions, bookkeeping, database, delivery, history, introduction, places
+from botgateway.actions import Response
 from botgateway.calls import NoAnswer, NotWritten
 from botgateway.connections import LiveConnection, Registry
 from botgateway.delivery import Dispatcher
@@ -53,12 +54,16 @@ class Gateway:
             self._spawn(self._end(older, REPLACED, "replaced by a newer connection"))
         if connection.is_sender:
             evidence = self.registry.may_give_evidence(connection)
-            await database.run(
+            await delivery.keep(
                 sending.connected, connection.bot_id, connection.number, evidence=evidence
             )
             await database.run(backfill.begin, connection.bot_id)
             self._spawn(self._introduce(connection))
             self.dispatcher.wake(connection.bot_id)
+
+    def take_late(self, connection: LiveConnection, response: Response) -> None:
+        """An answer that came too late; the socket is read on meanwhile."""
+        self._spawn(delivery.take_late(connection.bot_id, response))
 
     async def close(self, connection: LiveConnection, code: int) -> None:
         """Let a connection go: its calls are over, and only its own place is freed."""
@@ -85,6 +90,13 @@ class Gateway:
         if sender is not None and group_id.value not in sender.places_asked:
             sender.places_asked.add(group_id.value)
             self._spawn(self._learn_place(sender, group_id))
+
+    def learn_again(self, connection: LiveConnection, group_id: WireId) -> None:
+        """The bot came into a group anew: whatever it was there before is over."""
+        sender = self.registry.senders.get(connection.bot_id)
+        if sender is not None:
+            sender.places_asked.discard(group_id.value)
+            self.learn_place(connection, group_id)
 
     def learn_mute(self, connection: LiveConnection, event: BanEvent) -> None:
         """What is told of a mute counts more than what is answered. Where that of a whole group is

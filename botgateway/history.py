@@ -33,12 +33,12 @@ STORED_LOOKS, STORED_LOOK_SECONDS = 50, 0.2
 
 
 class EvidenceWatch:
-    """Asks the histories of chats that have sends of unknown outcome, bots side by side."""
+    """Asks the histories of chats that have sends of unknown outcome, bots and chats side by side."""
 
     def __init__(self, registry: Registry, wake: Callable[[int], None]) -> None:
         self._registry = registry
         self._wake = wake
-        self._looks: dict[int, asyncio.Task[None]] = {}
+        self._looks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Look for evidence once a second, for ever."""
@@ -50,22 +50,23 @@ class EvidenceWatch:
                 logger.exception("evidence could not be looked for; it is tried again")
 
     async def look(self) -> None:
-        """Begin to ask for every bot that has something to be settled and is not being asked."""
+        """Begin to ask for every bot that has something to be settled. What is being asked for is not
+        sought again so soon (core.evidence.seek)."""
         able = {
             bot_id: connection
             for bot_id, connection in self._registry.senders.items()
-            if bot_id not in self._looks and _kinds(connection)
+            if _kinds(connection)
         }
         for bot_id in await database.run(evidence.seekers, list(able)):
-            self._looks[bot_id] = asyncio.get_running_loop().create_task(self._ask(able[bot_id]))
+            look = asyncio.get_running_loop().create_task(self._ask(able[bot_id]))
+            self._looks.add(look)
+            look.add_done_callback(self._looks.discard)
 
     async def _ask(self, connection: LiveConnection) -> None:
         try:
             await self._ask_chats(connection)
         except Exception:
             logger.exception("bot %s: its histories could not be asked", connection.self_id)
-        finally:
-            self._looks.pop(connection.bot_id, None)
 
     async def _ask_chats(self, connection: LiveConnection) -> None:
         by_chat: dict[int, list[Sought]] = defaultdict(list)

@@ -52,7 +52,8 @@ def _store(items: Sequence[ReceivedItem], chats: dict[ChatKey, Chat]) -> list[Du
     open_items = [
         item
         for item in items
-        if chats[_key(item)].enabled and not _is_echo(item, chats[_key(item)])
+        # Evidence counts also where the chat was switched off while a message was being sent.
+        if not _is_echo(item, chats[_key(item)]) and chats[_key(item)].enabled
     ]
     fresh = _named(_claim_identities(open_items), chats)
     if not fresh:

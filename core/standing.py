@@ -27,7 +27,12 @@ def silence(chat: Chat, *, now: datetime) -> str:
     if chat.bot.is_logged_out:
         return LOGGED_OUT
     is_over = chat.silenced_until is not None and chat.silenced_until <= now
-    return "" if is_over else chat.silence_reason
+    return "" if is_over or _is_excepted(chat) else chat.silence_reason
+
+
+def _is_excepted(chat: Chat) -> bool:
+    """Kept all the same: an administrator may be one no more before the mute is lifted."""
+    return chat.silence_reason == WHOLE_GROUP_MUTED and chat.bot_role in ADMINISTRATORS
 
 
 def apply(chat: Chat, news: BotNews, *, now: datetime) -> None:
@@ -37,8 +42,6 @@ def apply(chat: Chat, news: BotNews, *, now: datetime) -> None:
     if news.silence and not news.is_over:
         _begin(chat, news.silence, news.seconds, now)
     elif news.silence == chat.silence_reason:
-        _end(chat)
-    if chat.silence_reason == WHOLE_GROUP_MUTED and chat.bot_role in ADMINISTRATORS:
         _end(chat)
     if (chat.bot_role, chat.silence_reason, chat.silenced_until) != before:
         chat.save(update_fields=["bot_role", "silence_reason", "silenced_until"])
@@ -58,7 +61,7 @@ def is_whole_group_muted(bot_id: int, group_id: str) -> bool:
 
 
 def _begin(chat: Chat, reason: str, seconds: float | None, now: datetime) -> None:
-    if reason == MUTED and chat.silence_reason == WHOLE_GROUP_MUTED:
+    if reason == MUTED and chat.silence_reason == WHOLE_GROUP_MUTED and not _is_excepted(chat):
         return  # that one has no end of its own; the host asks again when it is lifted
     if reason == REMOVED:
         chat.bot_role = ""  # whoever comes back is what he is told to be then
@@ -84,6 +87,7 @@ def keep_login(bot_id: int, *, is_logged_out: bool) -> None:
 HELD_BY = """
     CASE WHEN bot.is_logged_out THEN 'logged_out'
          WHEN chat.silenced_until <= clock_timestamp() THEN ''
+         WHEN chat.silence_reason = 'whole_group_muted' AND chat.bot_role IN ('owner', 'admin') THEN ''
          WHEN entry.action = 'recall' AND chat.silence_reason <> 'removed' THEN ''
          ELSE chat.silence_reason END
 """

@@ -43,7 +43,7 @@ async def test_an_outcome_waits_for_a_database_that_is_away() -> None:
             raise failure
         kept.append(state)
 
-    await delivery._keep(keep, "sent")
+    await delivery.keep(keep, "sent")
     assert kept == ["sent"]
 
 
