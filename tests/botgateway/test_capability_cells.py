@@ -409,8 +409,8 @@ def test_a_late_answer_to_a_gesture_changes_nothing() -> None:
     rig.fake.always("group_poke", silent(delivered=True))
     entry = rig.leave()
     assert entry.state == "unknown"
-    for ok in (True, False):
-        delivery.settle_late(rig.bot.pk, entry.pk, Response(None, ok, 0 if ok else 1200))
+    for retcode in (0, 1200, 1404):
+        delivery.settle_late(rig.bot.pk, entry.pk, Response(None, not retcode, retcode))
         entry.refresh_from_db()
         assert entry.state == "unknown"
 
@@ -450,7 +450,9 @@ def test_a_quote_that_lagrange_does_not_know_is_left_out() -> None:
     assert rig.fake.calls[2].params["message"] == [{"type": "text", "data": {"text": "hi"}}]
 
 
-@pytest.mark.parametrize("doubt", ["it knows the message", "no answer", "no quote", "other code"])
+@pytest.mark.parametrize(
+    "doubt", ["it knows the message", "no answer", "no quote", "other code", "is not Lagrange"]
+)
 def test_a_message_that_lagrange_may_have_sent_is_not_sent_again(doubt: str) -> None:
     rig = Rig("LG", "group")
     assert rig.ask("quote")["ok"]
@@ -458,6 +460,8 @@ def test_a_message_that_lagrange_may_have_sent_is_not_sent_again(doubt: str) -> 
         del rig.fake.world.messages[SAID]
     if doubt == "no answer":
         rig.fake.always("get_msg", silent(delivered=False))
+    if doubt == "is not Lagrange":
+        rig.connection.dialect = BY_COLUMN["SL"].dialect
     if doubt == "no quote":
         rig.chat.capability_settings.create(target="cap", name="quote", allowed=False)
     thrown = {**rig.implementation.failure({}, ""), "retcode": 1 if doubt == "other code" else 200}
