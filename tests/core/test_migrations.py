@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
@@ -23,16 +23,28 @@ def newest_schema_again() -> Iterator[None]:
     forward()
 
 
+def migrate(targets: list[tuple[str, str]] | None = None) -> MigrationExecutor:
+    """Migrate to these, or to the newest. A site that other tests left running may be in the way of
+    a table's lock: what it breaks off is tried again."""
+    for tries_left in reversed(range(10)):
+        executor = MigrationExecutor(connection)
+        try:
+            executor.migrate(targets or executor.loader.graph.leaf_nodes())
+        except OperationalError:
+            if not tries_left:
+                raise
+        else:
+            return executor
+    raise AssertionError
+
+
 def forward() -> None:
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
+    migrate()
 
 
 def back() -> Any:
     """The models as the first migration has them, and their tables."""
-    executor = MigrationExecutor(connection)
-    executor.migrate(FIRST)
-    return executor.loader.project_state(FIRST).apps
+    return migrate(FIRST).loader.project_state(FIRST).apps
 
 
 def write_first_rows(apps: Any) -> None:

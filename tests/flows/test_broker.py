@@ -87,11 +87,11 @@ async def test_while_the_broker_is_gone_and_after_it_is_back_all_work_goes_on(
 
 
 def cut() -> bool:
-    """End every connection to the tests' database but this one, as its restart does."""
+    """End every connection of the site's to its database, as a restart does."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " WHERE datname = current_database() AND application_name = 'arise'"
         )
         return True
 
