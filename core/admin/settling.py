@@ -1,5 +1,6 @@
 """Saying by hand what became of an entry whose outcome is unknown; who said it stays in the history."""
 
+from abc import abstractmethod
 from typing import Any, Generic, TypeVar
 
 from django.contrib import admin, messages
@@ -31,9 +32,9 @@ class SettlingAdmin(FactAdmin[Row], Generic[Row]):
         """Whether the person may say what became of entries."""
         return request.user.has_perm("core.change_outboxentry")
 
+    @abstractmethod
     def entries_of(self, rows: QuerySet[Row]) -> QuerySet[OutboxEntry]:
         """The entries that chosen rows of the list stand for."""
-        raise NotImplementedError
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
