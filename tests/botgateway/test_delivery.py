@@ -132,3 +132,25 @@ async def test_the_answer_to_a_voice_is_waited_for_longer(settings: Settings) ->
     for payload in (None, b"ID3"):
         await delivery._ask(connection, replace(claim, payload=payload), Call("send_group_msg"))
     assert waited == [20, pytest.approx(60, abs=0.1)]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_late_answer_waits_for_a_database_that_is_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entry = await in_database(lambda: make_sent(state="unknown").entry)
+    assert entry is not None
+    monkeypatch.setattr(delivery, "PAUSE_SECONDS", 0)
+    answers = iter([OperationalError("restarting")])
+    settle = delivery.settle_late
+
+    def away_once(bot_id: int, entry_id: int, response: Response) -> None:
+        if failure := next(answers, None):
+            raise failure
+        settle(bot_id, entry_id, response)
+
+    monkeypatch.setattr(delivery, "settle_late", away_once)
+    late = Response(echo=f"send-{entry.pk}-1", ok=True, retcode=0, data={"message_id": 5})
+    await delivery.take_late(entry.bot_id, late)
+    await in_database(entry.refresh_from_db)
+    assert entry.state == "sent"

@@ -118,6 +118,18 @@ def test_what_is_said_in_a_disabled_chat_is_not_stored(said: Said, bot: Bot) -> 
     assert not InboundItem.objects.exists()
 
 
+def test_an_echo_is_evidence_also_in_a_chat_that_was_switched_off_meanwhile(
+    said: Said, bot: Bot
+) -> None:
+    chat = make_chat(bot, external_id="20001", enabled=False)
+    entry = make_sent(chat, "hello", "unknown").entry
+    assert entry is not None
+    inbound.receive([said(parts=(text("hello"),), from_self=True, sender_id=bot.self_id)])
+    entry.refresh_from_db()
+    assert entry.state == "sent"
+    assert not InboundItem.objects.exists()
+
+
 def test_a_mention_makes_its_chat_due_after_the_debounce(said: Said, settings: object) -> None:
     (due,) = inbound.receive([said(parts=(MENTION, text(" hi")), mentions_bot=True)])
     assert due.seconds == pytest.approx(settings.ARISE_DEBOUNCE_SECONDS, abs=0.2)  # type: ignore[attr-defined]

@@ -238,3 +238,14 @@ def test_what_is_held_for_another_reason_stays_held(chat: Chat) -> None:
     sending.sweep()
     entry.refresh_from_db()
     assert entry.held == "review"
+
+
+@pytest.mark.parametrize(("role", "goes"), [("admin", True), ("member", False)])
+def test_a_mute_of_the_whole_group_holds_no_message_of_an_administrator(
+    chat: Chat, role: str, goes: bool
+) -> None:
+    hear(chat, role=role)
+    hear(chat, silence=standing.WHOLE_GROUP_MUTED)
+    pending(chat)
+    sending.sweep()
+    assert bool(leaves(chat)) is goes
