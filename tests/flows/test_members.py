@@ -84,3 +84,18 @@ async def test_the_bots_own_role_changes_when_it_is_told(platform: Platform, bot
     assert bot.self_id not in [
         row.user_id for row in await rows(Member.objects.filter(chat__bot=bot))
     ]
+
+
+async def test_who_comes_into_a_group_anew_is_what_he_is_told_to_be_then(
+    platform: Platform, bot: Bot
+) -> None:
+    async with platform() as onebot:
+        onebot.world.bot_role = "admin"
+        await onebot.say(GROUP, 10002, "hi")
+        await eventually(lambda: rows(Chat.objects.filter(bot=bot, bot_role="admin")))
+        await tell(onebot, "group_decrease", onebot.world.self_id, sub_type="kick_me")
+        await eventually(lambda: rows(Chat.objects.filter(bot=bot, bot_role="")))
+        onebot.world.bot_role = "owner"
+        joined = {"sub_type": "invite", "operator_id": 10003}
+        await tell(onebot, "group_increase", onebot.world.self_id, **joined)
+        await eventually(lambda: rows(Chat.objects.filter(bot=bot, bot_role="owner")))
