@@ -158,20 +158,20 @@ def _no_edit(name: str) -> Cell:
     return _no(f"{name} has no action that edits a message")
 
 
+_EVERYTHING: dict[str, Cell] = dict.fromkeys(
+    (
+        "recall", "edit", "poke_send", "poke_receive", "reaction_send", "reaction_receive",
+        "profile_like", "quote", "sticker", "voice", "file",
+    ),
+    _YES,
+)  # fmt: skip
+
 NAPCAT = Dialect(
     name="NapCat",
     capabilities={
-        "recall": _YES,
+        **_EVERYTHING,
         "edit": _no_edit("NapCat"),
         "poke_send": Cell("yes", "needs NapCat's packet backend"),
-        "poke_receive": _YES,
-        "reaction_send": _YES,
-        "reaction_receive": _YES,
-        "profile_like": _YES,
-        "quote": _YES,
-        "sticker": _YES,
-        "voice": _YES,
-        "file": _YES,
     },
     tags={
         "all": Cell("admin", "QQ allows administrators a few a day"),
@@ -197,19 +197,7 @@ NAPCAT = Dialect(
 
 LLONEBOT = Dialect(
     name="LLOneBot",
-    capabilities={
-        "recall": _YES,
-        "edit": _no_edit("LLOneBot"),
-        "poke_send": _YES,
-        "poke_receive": _YES,
-        "reaction_send": _YES,
-        "reaction_receive": _YES,
-        "profile_like": _YES,
-        "quote": _YES,
-        "sticker": _YES,
-        "voice": _YES,
-        "file": _YES,
-    },
+    capabilities={**_EVERYTHING, "edit": _no_edit("LLOneBot")},
     tags={
         "all": Cell("admin", "LLOneBot drops it without a word elsewhere"),
         "user": _YES,
@@ -229,16 +217,9 @@ LLONEBOT = Dialect(
 LAGRANGE = Dialect(
     name="Lagrange",
     capabilities={
-        "recall": _YES,
+        **_EVERYTHING,
         "edit": _no_edit("Lagrange"),
-        "poke_send": _YES,
-        "poke_receive": _YES,
-        "reaction_send": _YES,
-        "reaction_receive": _YES,
-        "profile_like": _YES,
         "quote": Cell("yes", "sent without the quote where Lagrange does not know the message"),
-        "sticker": _YES,
-        "voice": _YES,
         "file": _no("Lagrange takes files of its own machine only"),
     },
     tags={"all": Cell("admin"), "user": _YES, "face": _YES},
@@ -320,19 +301,7 @@ ONEBOTS = Dialect(
 
 SNOWLUMA = Dialect(
     name="SnowLuma",
-    capabilities={
-        "recall": _YES,
-        "edit": _no_edit("SnowLuma"),
-        "poke_send": _YES,
-        "poke_receive": _YES,
-        "reaction_send": _YES,
-        "reaction_receive": _YES,
-        "profile_like": _YES,
-        "quote": _YES,
-        "sticker": _YES,
-        "voice": _YES,
-        "file": _YES,
-    },
+    capabilities={**_EVERYTHING, "edit": _no_edit("SnowLuma")},
     tags={"all": Cell("admin"), "user": _YES, "face": _YES},
     exceptions={
         ("private", "reaction_send"): Cell("unknown", "not known of SnowLuma's private chats")
