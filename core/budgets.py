@@ -3,14 +3,18 @@
 from datetime import date, datetime
 
 from django.db import connection
+from django.db.models import F
 from django.utils import timezone
 
 from core import standing
-from core.models import Chat
+from core.models import Chat, ModelCallCount
 
 CHAT_DISABLED = "chat_disabled"
 BOT_DISABLED = "bot_disabled"
 BUDGET_SPENT = "budget_spent"
+NO_CONSENT = "learning_off"
+Purpose = ModelCallCount.Purpose
+_MOST_TOKENS = 2**63 - 1
 
 
 def today() -> date:
@@ -18,29 +22,69 @@ def today() -> date:
     return timezone.localdate()
 
 
-def reserve(chat: Chat, *, now: datetime) -> str:
-    """Reserve one model call for today; why it is refused, or the empty string where it is not.
+def reserve(chat: Chat, *, now: datetime, purpose: Purpose = Purpose.CHAT, calls: int = 1) -> str:
+    """Reserve model calls for today, all of them or none; why it is refused, or the empty string
+    where it is not.
 
-    Nothing is paid for where the bot may not speak.
+    Nothing is paid for where the bot may not speak; to learn it needs the chat's consent instead.
 
     One statement compares and counts, so that many workers at once never pass the cap. A call that
     is reserved and then not made (its worker died) stays counted.
     """
-    if not chat.bot.enabled:
-        return BOT_DISABLED
-    if not chat.enabled:
-        return CHAT_DISABLED
-    if silence := standing.silence(chat, now=now):
-        return silence
-    if not chat.daily_model_calls:
+    if refused := _refused(chat, purpose, now):
+        return refused
+    most_calls, most_tokens = _caps(chat, purpose)
+    if calls > most_calls or not most_tokens:
         return BUDGET_SPENT
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            INSERT INTO core_modelcallcount AS counted (chat_id, day, calls) VALUES (%s, %s, 1)
-            ON CONFLICT (chat_id, day) DO UPDATE SET calls = counted.calls + 1
-            WHERE counted.calls < %s
+            INSERT INTO core_modelcallcount AS counted (chat_id, day, purpose, calls, tokens)
+            VALUES (%(chat)s, %(day)s, %(purpose)s, %(calls)s, 0)
+            ON CONFLICT (chat_id, day, purpose) DO UPDATE SET calls = counted.calls + %(calls)s
+            WHERE counted.calls + %(calls)s <= %(most_calls)s AND counted.tokens < %(most_tokens)s
             """,
-            [chat.pk, today(), chat.daily_model_calls],
+            {
+                "chat": chat.pk,
+                "day": today(),
+                "purpose": purpose,
+                "calls": calls,
+                "most_calls": most_calls,
+                "most_tokens": most_tokens,
+            },
         )
         return "" if cursor.rowcount else BUDGET_SPENT
+
+
+def give_back(chat: Chat, *, purpose: Purpose, calls: int = 1) -> None:
+    """Take back the reservation of calls that surely cost nothing."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE core_modelcallcount SET calls = greatest(0, calls - %s)"
+            " WHERE chat_id = %s AND day = %s AND purpose = %s",
+            [calls, chat.pk, today(), purpose],
+        )
+
+
+def count_tokens(chat: Chat, *, purpose: Purpose, tokens: int) -> None:
+    """Add the tokens that an answered call told, prompt and completion together."""
+    ModelCallCount.objects.filter(chat=chat, day=today(), purpose=purpose).update(
+        tokens=F("tokens") + tokens
+    )
+
+
+def _refused(chat: Chat, purpose: Purpose, now: datetime) -> str:
+    if not chat.bot.enabled:
+        return BOT_DISABLED
+    if not chat.enabled:
+        return CHAT_DISABLED
+    if purpose == Purpose.LEARNING:
+        return "" if chat.sticker_learning else NO_CONSENT
+    return standing.silence(chat, now=now)
+
+
+def _caps(chat: Chat, purpose: Purpose) -> tuple[int, int]:
+    """The most calls and tokens of a day."""
+    if purpose == Purpose.LEARNING:
+        return chat.sticker_daily_calls, chat.sticker_daily_tokens
+    return chat.daily_model_calls, _MOST_TOKENS

@@ -4,19 +4,26 @@ and what is set for all chats of a bot."""
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core.capabilities import CAPABILITIES, TAGS
 from core.models import Bot, CapabilitySetting, Chat
 
-SWITCHES = ("enabled", "sticker_learning")
+SWITCHES = ("enabled", "sticker_learning", "sticker_context", "sticker_review")
 NUMBERS = {
     "patience_seconds": Chat.patience_seconds.field,
     "daily_model_calls": Chat.daily_model_calls.field,
+    "sticker_sightings": Chat.sticker_sightings.field,
+    "sticker_rate": Chat.sticker_rate.field,
+    "sticker_daily_calls": Chat.sticker_daily_calls.field,
+    "sticker_daily_tokens": Chat.sticker_daily_tokens.field,
+    "sticker_cap": Chat.sticker_cap.field,
 }
 NAMES: Mapping[str, tuple[str, ...]] = {
     CapabilitySetting.Target.CAPABILITY.value: CAPABILITIES,
@@ -70,14 +77,25 @@ def apply(chat: Chat, change: Change, *, by: AbstractBaseUser | None = None) -> 
     Rows go through `save()` and `delete()` one by one, never through `update()`, so that whatever
     keeps an audit of models sees each flip.
     """
+    columns = dict(change.fields)
+    if columns.get("sticker_learning", chat.sticker_learning) != chat.sticker_learning:
+        columns |= consent(by)
     with transaction.atomic():
-        for name, value in change.fields.items():
+        for name, value in columns.items():
             setattr(chat, name, value)
         if chat._state.adding:
             chat.save()
-        elif change.fields:
-            chat.save(update_fields=list(change.fields))
+        elif columns:
+            chat.save(update_fields=list(columns))
         set_capabilities(chat, change.capabilities, by=by)
+
+
+def consent(by: AbstractBaseUser | None) -> dict[str, Any]:
+    """The columns that tell who switched a chat's sticker learning, and when: now."""
+    return {
+        "sticker_learning_set_at": timezone.now(),
+        "sticker_learning_set_by_id": by.pk if by else None,
+    }
 
 
 def set_capabilities(

@@ -5,6 +5,20 @@ class LeaseLost(Exception):
     """Another worker holds the chat now: nothing of this one may be committed."""
 
 
+class MediaFailure(Exception):
+    """A picture or another medium that can't be had or is not taken.
+
+    `code` is short and stable (`no_address`, `bad_address`, `blocked_address`, `unreachable`,
+    `timeout`, `http_status`, `too_large`, `not_a_picture`, `too_many_pixels`, `too_many_frames`,
+    `broken`); `detail` is for the operator.
+    """
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+        self.detail = detail
+
+
 class ModelFailure(Exception):
     """A model call that gave no answer, after its retries.
 

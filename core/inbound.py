@@ -4,7 +4,8 @@ Many items that arrive together are one transaction and a handful of statements.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -14,10 +15,11 @@ from django.db import connection, transaction
 from core import accumulation, evidence, members, news, standing
 from core.database import database_now
 from core.members import Seen
-from core.messages import BotNews, News, Received, ReceivedItem
+from core.messages import BotNews, News, PartType, Received, ReceivedItem
 from core.models import Bot, Chat, InboundItem, OutboxEntry
 from core.models.turns import Trigger
 
+logger = logging.getLogger(__name__)
 ChatKey = tuple[int, str, str]
 
 
@@ -59,11 +61,40 @@ def _store(items: Sequence[ReceivedItem], chats: dict[ChatKey, Chat]) -> list[Du
     if not fresh:
         return []
     quotes = _quotes_of_the_bot(fresh, chats)
-    InboundItem.objects.bulk_create([_row(item, chats[_key(item)], quotes) for item in fresh])
+    rows = [_row(item, chats[_key(item)], quotes) for item in fresh]
+    _tell_listeners(InboundItem.objects.bulk_create(rows))
     _see_members(fresh, chats)
     for chat in {chats[_key(item)] for item in fresh if not item.is_old}:
         standing.heard(chat)
     return _gather(fresh, chats, quotes)
+
+
+Listener = Callable[[Sequence[InboundItem]], None]
+_listeners: list[tuple[frozenset[PartType], Listener]] = []
+
+
+def register_listener(*kinds: PartType) -> Callable[[Listener], Listener]:
+    """Have a function told of items with parts of these kinds, right after they were stored, in
+    their transaction. Their chats are locked; it touches the database alone, and briefly: people
+    wait."""
+
+    def register(listener: Listener) -> Listener:
+        _listeners.append((frozenset(kinds), listener))
+        return listener
+
+    return register
+
+
+def _tell_listeners(items: Sequence[InboundItem]) -> None:
+    for kinds, listener in _listeners:
+        told = [item for item in items if any(part["type"] in kinds for part in item.parts)]
+        if not told:
+            continue
+        try:
+            with transaction.atomic():
+                listener(told)
+        except Exception:  # what people said is stored, whatever is made of it
+            logger.exception("%s failed over %s items", listener.__qualname__, len(told))
 
 
 def _hear(told: Sequence[News], chats: dict[ChatKey, Chat]) -> list[DueChat]:

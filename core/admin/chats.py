@@ -105,8 +105,15 @@ class ChatAdmin(ModelAdmin[Chat]):
 
     def save_model(self, request: HttpRequest, obj: Chat, form: SwitchesForm, change: bool) -> None:
         # Only what the operator changed: the row also carries the running turn's lease.
-        if form.changed_columns:
-            obj.save(update_fields=form.changed_columns)
+        columns = form.changed_columns
+        if "sticker_learning" in columns:
+            by = request.user if request.user.is_authenticated else None
+            consent = chatsettings.consent(by)
+            for name, value in consent.items():
+                setattr(obj, name, value)
+            columns += consent
+        if columns:
+            obj.save(update_fields=columns)
         switches.save(request, form)
 
     @admin.action(description=_("Enable"), permissions=["change"])

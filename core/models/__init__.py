@@ -3,6 +3,7 @@
 from core.models.bots import Bot
 from core.models.chats import CapabilitySetting, Chat, Member
 from core.models.inbound import Decision, InboundItem, InboundKey
+from core.models.media import ItemMedia, StoredMedia
 from core.models.outbox import OutboxEntry, SentMessage
 from core.models.turns import ModelCallCount, ToolCall, Turn, TurnStep
 
@@ -13,10 +14,12 @@ __all__ = [
     "Decision",
     "InboundItem",
     "InboundKey",
+    "ItemMedia",
     "Member",
     "ModelCallCount",
     "OutboxEntry",
     "SentMessage",
+    "StoredMedia",
     "ToolCall",
     "Turn",
     "TurnStep",

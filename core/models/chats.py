@@ -81,6 +81,54 @@ class Chat(models.Model):
         default=False,
         help_text=_("Whether the bot may learn what this chat's stickers mean."),
     )
+    sticker_learning_set_at = models.DateTimeField(
+        _("sticker learning set"), null=True, editable=False
+    )
+    sticker_learning_set_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        editable=False,
+        related_name="+",
+        verbose_name=_("sticker learning set by"),
+        help_text=_("Empty beside a time: set by a command."),
+    )
+    sticker_sightings = models.PositiveIntegerField(
+        _("sightings before learning"),
+        default=1,
+        validators=[MinValueValidator(1)],
+        help_text=_("A sticker is learned once it was seen this often in the chat."),
+    )
+    sticker_rate = models.PositiveIntegerField(
+        _("stickers tried a minute"),
+        default=60,
+        help_text=_("At most this many stickers a minute are looked at for learning."),
+    )
+    sticker_daily_calls = models.PositiveIntegerField(
+        _("learning calls a day"),
+        default=300,
+        help_text=_("At most this many model calls a day to learn this chat's stickers; 0: none."),
+    )
+    sticker_daily_tokens = models.PositiveIntegerField(
+        _("learning tokens a day"),
+        default=1_000_000,
+        help_text=_("No further learning call on a day that has used this many tokens for it."),
+    )
+    sticker_cap = models.PositiveIntegerField(
+        _("stickers kept"),
+        default=300,
+        help_text=_("The least useful ones make room for new ones; pinned ones stay."),
+    )
+    sticker_context = models.BooleanField(
+        _("learn with surrounding lines"),
+        default=False,
+        help_text=_("What is learned so stays in this chat: the lines around it are its own."),
+    )
+    sticker_review = models.BooleanField(
+        _("review stickers before first use"),
+        default=False,
+        help_text=_("A learned sticker is used only once an operator has approved it."),
+    )
     patience_seconds = models.PositiveIntegerField(
         _("patience (seconds)"),
         default=600,

@@ -148,17 +148,28 @@ class ToolCall(models.Model):
 
 
 class ModelCallCount(models.Model):
-    """How many model calls a chat was granted on one day (in the site's time zone)."""
+    """How many model calls a chat was granted on one day (in the site's time zone), and the tokens
+    that were told of those that are counted in tokens too."""
+
+    class Purpose(models.TextChoices):
+        CHAT = "chat", _("conversation")
+        LEARNING = "learning", _("sticker learning")
 
     chat = models.ForeignKey(Chat, models.CASCADE, related_name="model_call_counts")
     day = models.DateField(_("day"))
+    purpose = models.CharField(
+        _("for"), max_length=10, choices=Purpose.choices, default=Purpose.CHAT
+    )
     calls = models.PositiveIntegerField(_("calls"), default=0)
+    tokens = models.PositiveBigIntegerField(_("tokens"), default=0)
 
     class Meta:
         verbose_name = _("model calls of a day")
         verbose_name_plural = _("model calls by day")
         constraints = [
-            models.UniqueConstraint(fields=("chat", "day"), name="call_count_once_per_day"),
+            models.UniqueConstraint(
+                fields=("chat", "day", "purpose"), name="call_count_once_per_day"
+            ),
         ]
 
     def __str__(self) -> str:
