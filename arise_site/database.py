@@ -35,7 +35,7 @@ def check_given_database(look: Callable[[psycopg.Connection[Any]], str]) -> None
     """
     where = f"DATABASE_URL: {place(settings.DATABASE_URL)}"
     try:
-        with psycopg.connect(**_plain_parameters(), autocommit=True) as direct:
+        with psycopg.connect(**plain_parameters(), autocommit=True) as direct:
             trouble = look(direct)
     except psycopg.Error as error:
         raise SetUpError(f"{where}: {one_line(error)}") from None
@@ -94,7 +94,8 @@ def place(url: str) -> str:
     return f"{parts.scheme}://{name}{parts.path}"
 
 
-def _plain_parameters() -> dict[str, Any]:
+def plain_parameters() -> dict[str, Any]:
+    """What psycopg takes to connect to the site's database, outside of Django and its pool."""
     parameters = dict(connection.get_connection_params())
     parameters.pop("pool", None)
     for django_own in ("cursor_factory", "context"):

@@ -90,7 +90,9 @@ EMBEDDED_BROKER = not ENV.redis_url
 DATABASE_URL = ENV.database_url or locations.database_url(ARISE_HOME)
 REDIS_URL = ENV.redis_url or locations.redis_url(ARISE_HOME)
 
-_database: dict[str, Any] = dict(dj_database_url.parse(DATABASE_URL, conn_health_checks=True))
+_database: dict[str, Any] = dict(
+    dj_database_url.parse(DATABASE_URL, engine="arise_site.pooled_postgres")
+)
 # A pool in each process: a thread gives its connection back (connection.close()) before it waits on
 # a model or a socket, and takes one again for some 20 µs; connections stay few whatever waits.
 _database["OPTIONS"] = {

@@ -105,11 +105,11 @@ async def test_the_database_ends_all_connections_and_a_turn_goes_on_with_nothing
     answers(script, "three")
     async with platform() as onebot:
         await onebot.say(GROUP, 10002, "hi", mention_bot=True)
-        await onebot.wait_for_sends(2, timeout=60)
+        await onebot.wait_for_sends(2, timeout=25)
         await ended_turns(bot, 1)
         await in_database(cut)
         await onebot.say(GROUP, 10002, "and now?", mention_bot=True)
-        await onebot.wait_for_sends(3, timeout=60)
+        await onebot.wait_for_sends(3, timeout=25)
         await ended_turns(bot, 2)
     assert onebot.texts == ["one", "two", "three"]
     assert len(script.requests) == 5
