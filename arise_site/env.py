@@ -17,6 +17,15 @@ from core import failpoints
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
+MEDIA_KINDS = ("image", "sticker", "voice", "video")
+"""What a chat model may be said to take; so far only pictures are shown to any."""
+
+
+def words(value: str) -> list[str]:
+    """The words of a comma-separated list."""
+    return [word.strip() for word in value.split(",") if word.strip()]
+
+
 class Environment(BaseSettings):
     """One field a variable; the field's name in capitals is the variable's name."""
 
@@ -44,6 +53,8 @@ class Environment(BaseSettings):
     openai_base_url: str = ""
     arise_demo_model_url: str = ""
     arise_chat_model: str = ""
+    arise_chat_model_kinds: str = ""
+    arise_vision_model: str = ""
     arise_tts_model: str = ""
     arise_tts_voice: str = "alloy"
     arise_model_timeout_seconds: float = Field(default=60, gt=0)
@@ -64,6 +75,7 @@ class Environment(BaseSettings):
     arise_max_edits: int = Field(default=2, ge=0)
     arise_max_steps: int = Field(default=8, ge=1)
     arise_skill_full_text_max_chars: int = Field(default=4000, ge=1)
+    arise_media_allowed_hosts: str = ""
     arise_send_timeout_seconds: float = Field(default=20, gt=0)
     arise_settle_seconds: float = Field(default=20, ge=0)
     arise_lease_seconds: float = Field(default=8, gt=0)
@@ -93,6 +105,13 @@ class Environment(BaseSettings):
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
             raise PydanticCustomError("zone", "is no time zone, as Asia/Shanghai is one") from None
         return value
+
+    @field_validator("arise_chat_model_kinds")
+    @classmethod
+    def _are_kinds(cls, value: str) -> str:
+        if not set(words(value.lower())) <= set(MEDIA_KINDS):
+            raise PydanticCustomError("kinds", f"takes {', '.join(MEDIA_KINDS)}")
+        return value.lower()
 
     @field_validator("arise_failpoint")
     @classmethod

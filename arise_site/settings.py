@@ -22,7 +22,7 @@ SECRET_KEY = ENV.django_secret_key or keys.kept_secret(ARISE_HOME / "secret_key"
 def allowed_hosts() -> list[str]:
     """Names under which console and gateway answer; with another HOST every address of the machine."""
     if ENV.arise_allowed_hosts:
-        return [name.strip() for name in ENV.arise_allowed_hosts.split(",") if name.strip()]
+        return env.words(ENV.arise_allowed_hosts)
     names = ["localhost", "127.0.0.1", "[::1]"]
     if ENV.host in {"127.0.0.1", "localhost", "::1"}:
         return names
@@ -153,6 +153,8 @@ ARISE_DEMO_MODEL = not (ENV.openai_api_key or ENV.openai_base_url)
 ARISE_MODEL_BASE_URL = ENV.arise_demo_model_url if ARISE_DEMO_MODEL else ENV.openai_base_url
 ARISE_MODEL_API_KEY = ENV.openai_api_key or "none"
 ARISE_CHAT_MODEL = "arise-demo" if ARISE_DEMO_MODEL else ENV.arise_chat_model or "gpt-4o-mini"
+ARISE_CHAT_MODEL_KINDS = [] if ARISE_DEMO_MODEL else env.words(ENV.arise_chat_model_kinds)
+ARISE_VISION_MODEL = "" if ARISE_DEMO_MODEL else ENV.arise_vision_model
 ARISE_TTS_MODEL = "" if ARISE_DEMO_MODEL else ENV.arise_tts_model
 ARISE_TTS_VOICE = ENV.arise_tts_voice
 ARISE_MODEL_TIMEOUT_SECONDS = ENV.arise_model_timeout_seconds
@@ -172,6 +174,7 @@ ARISE_GESTURE_COOLDOWN_SECONDS = ENV.arise_gesture_cooldown_seconds
 ARISE_MAX_EDITS = ENV.arise_max_edits
 ARISE_MAX_STEPS = ENV.arise_max_steps
 ARISE_SKILL_FULL_TEXT_MAX_CHARS = ENV.arise_skill_full_text_max_chars
+ARISE_MEDIA_ALLOWED_HOSTS = env.words(ENV.arise_media_allowed_hosts.lower())
 ARISE_SEND_TIMEOUT_SECONDS = ENV.arise_send_timeout_seconds
 ARISE_SETTLE_SECONDS = ENV.arise_settle_seconds
 ARISE_LEASE_SECONDS = ENV.arise_lease_seconds

@@ -29,6 +29,12 @@ def try_lock(name: str) -> bool:
     return taken
 
 
+def lock(name: str) -> None:
+    """Take the lock of that name until this transaction ends, waiting while another one has it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
+
+
 def give_back() -> None:
     """Return this thread's connection to the pool; call it before waiting on anything outside."""
     if not connection.in_atomic_block:
