@@ -24,12 +24,15 @@ class ModelFailure(Exception):
 
     `code` is short and stable (`rate_limited`, `timeout`, `unreachable`, `server_error`,
     `refused`, `bad_answer`); `detail` is what the endpoint said, for the operator.
+    `costs_nothing` where its last attempt surely was not charged: nothing could be sent, or the
+    endpoint was too busy (429) or broken (5xx). One that was sent and not answered may be charged.
     """
 
-    def __init__(self, code: str, detail: str) -> None:
+    def __init__(self, code: str, detail: str, *, costs_nothing: bool = False) -> None:
         super().__init__(f"{code}: {detail}")
         self.code = code
         self.detail = detail
+        self.costs_nothing = costs_nothing
 
 
 class ToolRefusal(Exception):

@@ -18,17 +18,28 @@ _NO_KEY = "none"  # what the settings give where the endpoint asks for none
 _MOST_SPEECH_RETRIES = 1  # words that can't be spoken soon go out as text
 
 
-def complete(*, model: str, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Answer:
+def complete(
+    *,
+    model: str,
+    messages: list[dict[str, Any]],
+    tools: list[dict[str, Any]],
+    tool_choice: str = "",
+    retries: int | None = None,
+) -> Answer:
     """Ask a model once; what fails in passing is asked again with growing pauses.
+
+    `tool_choice` names the tool that it has to call; empty: it chooses. `retries`, where it is
+    given, stands for ARISE_MODEL_RETRIES: 0 for what may be paid once only.
 
     This may wait for minutes (ARISE_MODEL_TIMEOUT_SECONDS an attempt, ARISE_MODEL_RETRIES more
     attempts): the caller gives its database connection back first. Raises ModelFailure.
     """
     began = time.monotonic()
+    most = settings.ARISE_MODEL_RETRIES if retries is None else retries
     with _keys_hidden():
-        request = _request(model, messages, tools)
-        body, retries = _post("/chat/completions", request, settings.ARISE_MODEL_RETRIES)
-        return reading.read(body, retries=retries, seconds=time.monotonic() - began)
+        request = _request(model, messages, tools, tool_choice)
+        body, asked_again = _post("/chat/completions", request, most)
+        return reading.read(body, retries=asked_again, seconds=time.monotonic() - began)
 
 
 def speak(*, model: str, voice: str, words: str) -> bytes:
@@ -67,7 +78,8 @@ def list_models(*, seconds: float) -> list[str]:
 def _post(path: str, request: dict[str, Any], retries: int) -> tuple[bytes, int]:
     if settings.ARISE_DEMO_MODEL and not settings.ARISE_MODEL_BASE_URL:
         # Without an address the openai package would ask its own vendor.
-        raise ModelFailure("unreachable", "the built-in demo model runs only while `up` does")
+        detail = "the built-in demo model runs only while `up` does"
+        raise ModelFailure("unreachable", detail, costs_nothing=True)
     # Most of a second to import, and only a worker needs it.
     from core.llm import endpoint  # noqa: PLC0415
 
@@ -87,15 +99,16 @@ def _keys_hidden() -> Iterator[None]:
         yield
     except ModelFailure as failure:
         detail = _safe(failure.detail, settings.ARISE_MODEL_API_KEY)
-        raise ModelFailure(failure.code, detail) from None
+        raise ModelFailure(failure.code, detail, costs_nothing=failure.costs_nothing) from None
 
 
 def _request(
-    model: str, messages: list[dict[str, Any]], tools: list[dict[str, Any]]
+    model: str, messages: list[dict[str, Any]], tools: list[dict[str, Any]], tool_choice: str
 ) -> dict[str, Any]:
     request: dict[str, Any] = {"model": model, "messages": text.clean(messages)}
     if tools:  # an empty list is refused by some endpoints
-        request |= {"tools": tools, "tool_choice": "auto"}
+        forced = {"type": "function", "function": {"name": tool_choice}}
+        request |= {"tools": tools, "tool_choice": forced if tool_choice else "auto"}
     return request
 
 

@@ -17,6 +17,7 @@ from core.errors import ModelFailure
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 _LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=500, keepalive_expiry=30)
+_NOTHING_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -104,8 +105,7 @@ def post(
         # ours are JSON already, and the walk costs more than the rest of the call.
         response = client.post(path, cast_to=httpx2.Response, body=request)
     except (openai.OpenAIError, httpx2.InvalidURL, ValueError) as error:
-        code, detail = _failure(error)
-        raise ModelFailure(code, detail) from None
+        raise _as_failure(error) from None
     return response.content, int(response.request.headers.get("x-stainless-retry-count", 0))
 
 
@@ -114,8 +114,24 @@ def list_models(*, base_url: str, api_key: str, seconds: float) -> bytes:
     try:
         return _client(base_url, api_key, seconds, 0).models.with_raw_response.list().content
     except (openai.OpenAIError, httpx2.InvalidURL, ValueError) as error:
-        code, detail = _failure(error)
-        raise ModelFailure(code, detail) from None
+        raise _as_failure(error) from None
+
+
+def _as_failure(error: Exception) -> ModelFailure:
+    code, detail = _failure(error)
+    return ModelFailure(code, detail, costs_nothing=_costs_nothing(error))
+
+
+def _costs_nothing(error: Exception) -> bool:
+    """Whether nothing was sent, or the answer says that nothing was done. Not where a connection
+    broke, or an answer did not come in time: the request may have been worked on, and charged."""
+    match error:
+        case openai.APIStatusError():
+            return error.status_code == 429 or error.status_code >= 500
+        case openai.APIConnectionError():  # a timeout is one too
+            return isinstance(error.__cause__, _NOTHING_SENT)
+        case _:
+            return False
 
 
 def _failure(error: Exception) -> tuple[str, str]:

@@ -150,9 +150,26 @@ def _arguments(raw: Any) -> str:
     try:
         value = json.loads(raw)
         cleaned = text.clean(value)
+        if cleaned == value:
+            return raw
+        # Written anew, two values under one name would become one, and nobody could tell any more.
+        json.loads(raw, object_pairs_hook=_named_once)
+    except _NamedTwice:
+        return "{}"
     except (ValueError, RecursionError):
         return raw
-    return raw if cleaned == value else json.dumps(cleaned, ensure_ascii=False)
+    return json.dumps(cleaned, ensure_ascii=False)
+
+
+class _NamedTwice(Exception):
+    pass
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise _NamedTwice
+    return made
 
 
 def _sent_back(request: ToolCallRequest, call: dict[str, Any]) -> dict[str, Any]:

@@ -434,3 +434,83 @@ def test_the_demo_models_endpoint_speaks_nothing(settings: Settings) -> None:
     settings.ARISE_DEMO_MODEL, settings.ARISE_MODEL_BASE_URL = True, ""
     with pytest.raises(ModelFailure, match="unreachable"):
         client.speak(model="x", voice="alloy", words="hello")
+
+
+def test_a_forced_tool_is_named(script: Script) -> None:
+    script.reply(None, [("send_message", {"content": "hi"})])
+    client.complete(model=script.model, messages=[USER], tools=[TOOL], tool_choice="send_message")
+    chosen = {"type": "function", "function": {"name": "send_message"}}
+    assert script.requests[0]["tool_choice"] == chosen
+
+
+def test_what_may_be_paid_once_only_is_asked_once(script: Script) -> None:
+    script.reply(status=500)
+    with pytest.raises(ModelFailure):
+        client.complete(model=script.model, messages=[USER], tools=[], retries=0)
+    assert len(script.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "costs_nothing"),
+    [(429, True), (500, True), (503, True), (400, False), (401, False), (408, False)],
+)
+def test_a_busy_or_broken_endpoint_surely_costs_nothing(
+    script: Script, settings: Settings, status: int, costs_nothing: bool
+) -> None:
+    settings.ARISE_MODEL_RETRIES = 0
+    script.reply(status=status)
+    assert refusal(script).costs_nothing is costs_nothing
+
+
+def _failure_at(settings: Settings, port: int) -> ModelFailure:
+    settings.ARISE_MODEL_BASE_URL = f"http://127.0.0.1:{port}/v1"
+    settings.ARISE_MODEL_TIMEOUT_SECONDS = 0.5
+    with pytest.raises(ModelFailure) as caught:
+        client.complete(model="m", messages=[USER], tools=[], retries=0)
+    return caught.value
+
+
+def test_a_refused_connection_surely_costs_nothing(settings: Settings) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        port = door.getsockname()[1]
+    failure = _failure_at(settings, port)
+    assert (failure.code, failure.costs_nothing) == ("unreachable", True)
+
+
+def _hang_up(door: socket.socket) -> None:
+    connection, _ = door.accept()
+    with connection:
+        connection.recv(65536)
+
+
+def test_a_connection_that_broke_after_the_request_may_cost(settings: Settings) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        threading.Thread(target=_hang_up, args=(door,), daemon=True).start()
+        failure = _failure_at(settings, door.getsockname()[1])
+    assert (failure.code, failure.costs_nothing) == ("unreachable", False)
+
+
+def test_an_answer_that_did_not_come_in_time_may_cost(settings: Settings) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as door:  # the system accepts, nobody answers
+        failure = _failure_at(settings, door.getsockname()[1])
+    assert (failure.code, failure.costs_nothing) == ("timeout", False)
+
+
+def test_an_answer_that_can_not_be_read_may_cost(script: Script) -> None:
+    script.add(Reply(raw=b"<html>hello</html>"))
+    assert not refusal(script).costs_nothing
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ('{"a": 1, "a": 2}', '{"a": 1, "a": 2}'),
+        ('{"a": 1, "a": 2, "b": "\\u0000"}', "{}"),
+        ('{"b": [{"a": 1, "a": 1e999}]}', "{}"),
+    ],
+)
+def test_arguments_that_say_two_things_are_not_made_to_say_one(
+    script: Script, told: str, kept: str
+) -> None:
+    answers(script, call(function={"name": "f", "arguments": told}))
+    assert ask(script).tool_calls[0].arguments == kept
