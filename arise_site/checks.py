@@ -162,7 +162,7 @@ def model() -> Iterable[Finding]:
             "model",
             "warning",
             message,
-            "check ARISE_CHAT_MODEL, ARISE_TTS_MODEL and the bots' chat model",
+            "check ARISE_CHAT_MODEL, ARISE_EMBEDDING_MODEL, ARISE_TTS_MODEL and the bots' chat model",
         )
     else:
         yield Finding("model", "ok", f"{settings.ARISE_CHAT_MODEL} at {where}")
@@ -181,7 +181,12 @@ def _model_failure(where: str, failure: ModelFailure) -> Finding:
 
 
 def _models() -> set[str]:
-    names = set(filter(None, (settings.ARISE_CHAT_MODEL, settings.ARISE_TTS_MODEL)))
+    names = set(
+        filter(
+            None,
+            (settings.ARISE_CHAT_MODEL, settings.ARISE_EMBEDDING_MODEL, settings.ARISE_TTS_MODEL),
+        )
+    )
     if not probes.why_not({"database": probes.database}):
         own = Bot.objects.filter(enabled=True).exclude(chat_model="")
         names |= set(own.values_list("chat_model", flat=True))

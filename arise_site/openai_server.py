@@ -1,5 +1,5 @@
-"""A small HTTP server that speaks the OpenAI API, chat completions and, where it is given a voice,
-speech; what it answers is given to it.
+"""A small HTTP server that speaks the OpenAI API: chat completions and, where it is given what
+answers them, speech and embeddings.
 
 The built-in demo model stands on it, and so does the scripted model of the tests. It streams
 nothing, prints nothing and needs nothing but the standard library.
@@ -54,8 +54,8 @@ def failure(status: int, message: str, kind: str = "invalid_request_error") -> R
 
 
 class ChatCompletionsServer(ThreadingHTTPServer):
-    """Serves `answer` at /v1/chat/completions, and `speech`, where there is one, at /v1/audio/speech;
-    `start()` runs it in a thread until `stop()`."""
+    """Serves `answer` at /v1/chat/completions and, where they are given, `speech` at /v1/audio/speech
+    and `embeddings` at /v1/embeddings; `start()` runs it in a thread until `stop()`."""
 
     daemon_threads = True
     block_on_close = False
@@ -69,6 +69,7 @@ class ChatCompletionsServer(ThreadingHTTPServer):
         port: int = 0,
         models: tuple[str, ...] = (),
         speech: Answer | None = None,
+        embeddings: Answer | None = None,
     ) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         super().__init__((host, port), _Handler)
@@ -77,6 +78,8 @@ class ChatCompletionsServer(ThreadingHTTPServer):
         }
         if speech is not None:
             self.answers["/v1/audio/speech"] = (speech, "input", str)
+        if embeddings is not None:
+            self.answers["/v1/embeddings"] = (embeddings, "input", list)
         self.models = models
         self.stopping = threading.Event()
 

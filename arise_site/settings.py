@@ -155,6 +155,7 @@ ARISE_MODEL_API_KEY = ENV.openai_api_key or "none"
 ARISE_CHAT_MODEL = "arise-demo" if ARISE_DEMO_MODEL else ENV.arise_chat_model or "gpt-4o-mini"
 ARISE_CHAT_MODEL_KINDS = [] if ARISE_DEMO_MODEL else env.words(ENV.arise_chat_model_kinds)
 ARISE_VISION_MODEL = "" if ARISE_DEMO_MODEL else ENV.arise_vision_model
+ARISE_EMBEDDING_MODEL = "" if ARISE_DEMO_MODEL else ENV.arise_embedding_model
 ARISE_TTS_MODEL = "" if ARISE_DEMO_MODEL else ENV.arise_tts_model
 ARISE_TTS_VOICE = ENV.arise_tts_voice
 ARISE_MODEL_TIMEOUT_SECONDS = ENV.arise_model_timeout_seconds

@@ -1,7 +1,7 @@
 """The only door to models: one request, one answer or one ModelFailure."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,10 +12,11 @@ from core.errors import ModelFailure
 from core.llm import reading
 from core.llm.types import Answer, ToolCallRequest
 
-__all__ = ["Answer", "ToolCallRequest", "complete", "list_models", "speak"]
+__all__ = ["Answer", "ToolCallRequest", "complete", "embed", "list_models", "speak"]
 
 _NO_KEY = "none"  # what the settings give where the endpoint asks for none
 _MOST_SPEECH_RETRIES = 1  # words that can't be spoken soon go out as text
+_MOST_EMBEDDING_RETRIES = 1  # a turn waits for it, and goes on without
 
 
 def complete(
@@ -57,6 +58,22 @@ def speak(*, model: str, voice: str, words: str) -> bytes:
         retries = min(_MOST_SPEECH_RETRIES, settings.ARISE_MODEL_RETRIES)
         body, _ = _post("/audio/speech", request, retries)
         return reading.recording(body)
+
+
+def embed(*, model: str, texts: Sequence[str], dimensions: int = 0) -> list[list[float]]:
+    """The embeddings of texts, in their order and all of one size: `dimensions` numbers where it is
+    given and the endpoint heeds it, else as many as the model has.
+
+    It may wait as `complete` does, though it is asked again but once. Raises ModelFailure, `refused`
+    also by endpoints that take no `dimensions`.
+    """
+    request: dict[str, Any] = {"model": model, "input": [text.clean_text(one) for one in texts]}
+    if dimensions:
+        request["dimensions"] = dimensions
+    with _keys_hidden():
+        retries = min(_MOST_EMBEDDING_RETRIES, settings.ARISE_MODEL_RETRIES)
+        body, _ = _post("/embeddings", request, retries)
+        return reading.vectors(body, len(texts))
 
 
 def list_models(*, seconds: float) -> list[str]:

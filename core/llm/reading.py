@@ -10,6 +10,7 @@ from core.errors import ModelFailure
 from core.llm.types import Answer, ToolCallRequest
 
 MAX_SPEECH_BYTES = 4 * 1024 * 1024
+MAX_DIMENSIONS = 16_000  # of a vector in pgvector
 
 # Fields beyond the standard that some endpoints want back, or they refuse the next request.
 _MESSAGE_EXTRAS = ("reasoning_content", "reasoning_details")
@@ -18,6 +19,8 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _MAX_NAME = 64
 _MAX_LABEL = 200
 _MAX_TOKENS = 10**7  # of one call: a turn adds its calls up in a column of 32 bits
+_MOST_FLOAT = 3.4e38  # of the 32 bits that a vector's numbers are stored in
+_LEAST_FLOAT = 1e-30
 _MAX_CALLS = 64  # each is written in the step's one transaction, which holds its chat
 
 
@@ -54,6 +57,45 @@ def recording(body: bytes) -> bytes:
     if body.lstrip()[:1] in (b"{", b"[", b"<"):  # no sound begins so: it is JSON or a page
         raise _bad(f"the answer is no recording: {body[:2000].decode('utf-8', 'replace')}")
     return body
+
+
+def vectors(body: bytes, count: int) -> list[list[float]]:
+    """`count` embeddings in the order of their texts, or ModelFailure `bad_answer`.
+
+    All have one size and finite numbers, and none is zero: from nothing there is no distance.
+    """
+    try:
+        document = json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        raise _bad(f"the answer is not JSON: {body[:2000].decode('utf-8', 'replace')}") from None
+    entries = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(entries, list):
+        raise _bad("the answer has no list of embeddings")
+    if len(entries) != count:
+        raise _bad(f"the answer has {len(entries)} embeddings for {count} texts")
+    placed: dict[int, list[float]] = {}
+    for position, entry in enumerate(entries):
+        fields = entry if isinstance(entry, dict) else {}
+        index = fields.get("index", position)
+        if type(index) is not int or not 0 <= index < count or index in placed:
+            raise _bad("the answer's embeddings can't be told apart")
+        placed[index] = _vector(fields.get("embedding"))
+    if len({len(vector) for vector in placed.values()}) > 1:
+        raise _bad("the answer's embeddings differ in size")
+    return [placed[index] for index in range(count)]
+
+
+def _vector(raw: Any) -> list[float]:
+    if not isinstance(raw, list) or not 0 < len(raw) <= MAX_DIMENSIONS:
+        raise _bad("the answer has an embedding that is no list of numbers")
+    for number in raw:
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise _bad("the answer has an embedding that is no list of numbers")
+        if not abs(number) <= _MOST_FLOAT:  # nor is NaN
+            raise _bad("the answer has an embedding with a number that is not finite")
+    if not any(abs(number) > _LEAST_FLOAT for number in raw):
+        raise _bad("the answer has an embedding of nothing but zeros")
+    return [float(number) for number in raw]
 
 
 def _bad(detail: str) -> ModelFailure:

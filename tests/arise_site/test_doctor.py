@@ -172,9 +172,10 @@ def test_models_that_are_not_listed_are_named(
 ) -> None:
     Bot.objects.create(self_id="10000", chat_model="odd-model")
     settings.ARISE_TTS_MODEL = "odd-voice"
+    settings.ARISE_EMBEDDING_MODEL = "odd-embedding"
     finding = only(checks.model())
     assert finding.state == "warning"
-    assert "odd-model, odd-voice" in finding.message
+    assert "odd-embedding, odd-model, odd-voice" in finding.message
     assert "ARISE_TTS_MODEL" in finding.advice
 
 

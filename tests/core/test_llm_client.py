@@ -14,7 +14,7 @@ from pytest_django import Settings
 from arise_site.openai_server import ChatCompletionsServer, Reply, completion
 from core.errors import ModelFailure
 from core.llm import client, endpoint, reading
-from tests.fakes.model import Script, ScriptedModel, assistant, says
+from tests.fakes.model import Script, ScriptedModel, assistant, embeddings, says
 from tests.fakes.model_fixtures import script, scripted_model
 
 __all__ = ["script", "scripted_model"]
@@ -514,3 +514,67 @@ def test_arguments_that_say_two_things_are_not_made_to_say_one(
 ) -> None:
     answers(script, call(function={"name": "f", "arguments": told}))
     assert ask(script).tool_calls[0].arguments == kept
+
+
+def embed(script: Script, *texts: str, dimensions: int = 0) -> list[list[float]]:
+    return client.embed(model=script.model, texts=texts or ("a", "b"), dimensions=dimensions)
+
+
+def test_it_has_texts_embedded(script: Script) -> None:
+    script.add(embeddings([[1, 0.5], [0.25, -1]]))
+    assert embed(script, "hello \ud83d", "好") == [[1.0, 0.5], [0.25, -1.0]]
+    script.add(embeddings([[1.0]]))
+    embed(script, "a", dimensions=512)
+    assert script.requests == [
+        {"model": script.model, "input": ["hello \ufffd", "好"]},
+        {"model": script.model, "input": ["a"], "dimensions": 512},
+    ]
+
+
+def test_embeddings_come_back_in_the_order_of_their_texts(script: Script) -> None:
+    data = [{"index": 1, "embedding": [2.0]}, {"index": 0, "embedding": [1.0]}]
+    script.add(Reply({"data": data}))
+    assert embed(script) == [[1.0], [2.0]]
+    script.add(Reply({"data": [{"embedding": [1]}, {"embedding": [2]}]}))
+    assert embed(script) == [[1.0], [2.0]]
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        (b"<html>busy</html>", "busy"),
+        (b"[" * 100_000, "not JSON"),
+        (b"[]", "no list"),
+        (b'{"data": {}}', "no list"),
+        (b'{"data": [{"embedding": [1]}]}', "1 embeddings for 2 texts"),
+        (b'{"data": [{"embedding": [1]}, {"embedding": [1, 2]}]}', "differ in size"),
+        (b'{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}', "apart"),
+        (b'{"data": [{"index": 0, "embedding": [1]}, {"index": 2, "embedding": [1]}]}', "apart"),
+        (b'{"data": [{"index": "0", "embedding": [1]}, {"embedding": [1]}]}', "apart"),
+        (b'{"data": [{"index": true, "embedding": [1]}, {"embedding": [1]}]}', "apart"),
+        (b'{"data": [null, {"embedding": [1]}]}', "no list of numbers"),
+        (b'{"data": [{"embedding": "AACAPw=="}, {"embedding": [1]}]}', "no list of numbers"),
+        (b'{"data": [{"embedding": []}, {"embedding": []}]}', "no list of numbers"),
+        (b'{"data": [{"embedding": [null]}, {"embedding": [1]}]}', "no list of numbers"),
+        (b'{"data": [{"embedding": [true]}, {"embedding": [1]}]}', "no list of numbers"),
+        (b'{"data": [{"embedding": [NaN]}, {"embedding": [1]}]}', "not finite"),
+        (b'{"data": [{"embedding": [1e999]}, {"embedding": [1]}]}', "not finite"),
+        (b'{"data": [{"embedding": [1e39]}, {"embedding": [1]}]}', "not finite"),
+        (b'{"data": [{"embedding": [1' + b"0" * 400 + b']}, {"embedding": [1]}]}', "not finite"),
+        (b'{"data": [{"embedding": [0, 0]}, {"embedding": [1, 0]}]}', "zeros"),
+    ],
+)
+def test_what_are_no_embeddings_are_a_bad_answer(script: Script, raw: bytes, told: str) -> None:
+    script.add(Reply(raw=raw))
+    with pytest.raises(ModelFailure) as caught:
+        embed(script)
+    assert caught.value.code == "bad_answer"
+    assert told in caught.value.detail
+
+
+def test_embeddings_are_asked_for_again_but_once(script: Script) -> None:
+    for _ in range(2):
+        script.reply(f"{KEY} is not good", status=500)
+    with pytest.raises(ModelFailure, match="server_error") as caught:
+        embed(script)
+    assert KEY not in str(caught.value)

@@ -6,6 +6,7 @@ told apart by the request's `model`, and each test's bot gets a model name of it
 
 import json
 import threading
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -17,6 +18,8 @@ Scripted = Reply | Callable[[dict[str, Any]], Reply]
 VOICE_MODEL = "scripted-voice"
 """Speaks whatever it is given, and can't speak what has UNSPEAKABLE in it."""
 UNSPEAKABLE = "unspeakable"
+EMBEDDING_MODEL = "scripted-embedding"
+"""Embeds whatever it is given, by its letters (`embedding`)."""
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 
 
@@ -44,9 +47,26 @@ def says(message: Mapping[str, Any], *, delay: float = 0, finish_reason: str = "
     return Reply(completion("scripted", message, finish_reason) | {"usage": USAGE}, delay=delay)
 
 
+def embeddings(vectors: Iterable[list[float]]) -> Reply:
+    """The reply that carries embeddings."""
+    data = [
+        {"object": "embedding", "index": index, "embedding": vector}
+        for index, vector in enumerate(vectors)
+    ]
+    return Reply({"object": "list", "data": data, "model": "scripted", "usage": USAGE})
+
+
 def recording(words: str) -> bytes:
     """What the scripted voice makes of words."""
     return b"ID3" + words.encode()
+
+
+def embedding(text: str, dimensions: int = 64) -> list[float]:
+    """What the scripted model makes of a text: texts that share pairs of letters come out near."""
+    vector = [0.0] * dimensions
+    for pair in zip(f" {text}", f"{text} ", strict=True):
+        vector[zlib.crc32("".join(pair).encode()) % dimensions] += 1.0
+    return vector
 
 
 class Script:
@@ -124,7 +144,10 @@ class ScriptedModel:
         self._scripts: dict[str, Script] = {}
         self.strays: list[dict[str, Any]] = []
         self.spoken: list[dict[str, Any]] = []
-        self.server = ChatCompletionsServer(self._answer, speech=self._speak)
+        self.embedded: list[dict[str, Any]] = []
+        self.server = ChatCompletionsServer(
+            self._answer, speech=self._speak, embeddings=self._embed
+        )
         self.server.start()
 
     @property
@@ -149,6 +172,14 @@ class ScriptedModel:
         if UNSPEAKABLE in request["input"]:
             return _no_reply("this can't be spoken")
         return Reply(raw=recording(request["input"]), headers={"Content-Type": "audio/mpeg"})
+
+    def _embed(self, request: dict[str, Any]) -> Reply:
+        """Scripts may stand for embeddings too; without one, only EMBEDDING_MODEL embeds."""
+        if request.get("model") != EMBEDDING_MODEL:
+            return self._answer(request)
+        self.embedded.append(request)
+        size = request.get("dimensions", 64)
+        return embeddings([embedding(text, size) for text in request["input"]])
 
     def _answer(self, request: dict[str, Any]) -> Reply:
         script = self._scripts.get(str(request.get("model")))
