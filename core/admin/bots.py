@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy
 
 from core import tokens
 from core.admin import display, switches
-from core.admin.switches import SwitchesForm
-from core.admin.theme import ModelAdmin
+from core.admin.switches import ListForm, SwitchesForm
+from core.admin.theme import ModelAdmin, ModelForm
 from core.models import Bot, Chat
 
 
@@ -58,7 +58,12 @@ class BotAdmin(ModelAdmin[Bot]):
         has_history = obj is None or obj.chats.filter(messages__gt=0).exists()
         return not has_history and super().has_delete_permission(request, obj)
 
-    def save_model(self, request: HttpRequest, obj: Bot, form: SwitchesForm, change: bool) -> None:
+    def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> type[ModelForm[Bot]]:
+        return super().get_changelist_form(request, form=ListForm, **kwargs)
+
+    def save_model(
+        self, request: HttpRequest, obj: Bot, form: SwitchesForm | ListForm, change: bool
+    ) -> None:
         if change:
             # The fields of the form alone: what else the row holds may have moved meanwhile.
             if form.changed_columns:

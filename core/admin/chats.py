@@ -1,10 +1,13 @@
 """The console's pages of chats and of the people seen in them."""
 
+from typing import Any, ClassVar
+
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -12,8 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from core import chatsettings, standing
 from core.admin import display, switches
 from core.admin.facts import CappedPaginator, ChatFilter, FactAdmin
-from core.admin.switches import SwitchesForm
-from core.admin.theme import ModelAdmin
+from core.admin.switches import ListForm, SwitchesForm
+from core.admin.theme import ModelAdmin, ModelForm
 from core.models import (
     Chat,
     Decision,
@@ -59,11 +62,12 @@ class ChatAdmin(ModelAdmin[Chat]):
     paginator = CappedPaginator
     show_full_result_count = False
     list_per_page = 50
-    actions = ("enable", "disable")
+    actions: tuple[str, ...] = ("enable", "disable", "learn_stickers", "stop_learning_stickers")
     form = SwitchesForm
     change_form_template = "admin/core/switched_form.html"
-    readonly_fields = (
+    readonly_fields: ClassVar[tuple[str, ...]] = (
         "links",
+        "learning_set",
         "bot",
         "kind",
         "external_id",
@@ -76,11 +80,23 @@ class ChatAdmin(ModelAdmin[Chat]):
         "lease_until",
         "created_at",
     )
-    fieldsets = (
+    fieldsets: ClassVar[Any] = (
         (None, {"fields": ("links", ("bot", "kind"), ("external_id", "title"))}),
         (
             _("What it may"),
-            {"fields": ("enabled", "sticker_learning", ("patience_seconds", "daily_model_calls"))},
+            {"fields": ("enabled", ("patience_seconds", "daily_model_calls"))},
+        ),
+        (
+            _("Sticker learning"),
+            {
+                "fields": (
+                    ("sticker_learning", "learning_set"),
+                    ("sticker_sightings", "sticker_rate"),
+                    ("sticker_daily_calls", "sticker_daily_tokens"),
+                    "sticker_cap",
+                    ("sticker_review", "sticker_context"),
+                )
+            },
         ),
         (
             _("How it stands"),
@@ -103,35 +119,56 @@ class ChatAdmin(ModelAdmin[Chat]):
         has_history = obj is None or obj.messages > 0
         return not has_history and super().has_delete_permission(request, obj)
 
-    def save_model(self, request: HttpRequest, obj: Chat, form: SwitchesForm, change: bool) -> None:
-        # Only what the operator changed: the row also carries the running turn's lease.
-        columns = form.changed_columns
-        if "sticker_learning" in columns:
-            by = request.user if request.user.is_authenticated else None
-            consent = chatsettings.consent(by)
-            for name, value in consent.items():
-                setattr(obj, name, value)
-            columns += consent
-        if columns:
-            obj.save(update_fields=columns)
-        switches.save(request, form)
+    def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> type[ModelForm[Chat]]:
+        return super().get_changelist_form(request, form=ListForm, **kwargs)
+
+    def save_model(
+        self, request: HttpRequest, obj: Chat, form: SwitchesForm | ListForm, change: bool
+    ) -> None:
+        # Only what the operator changed, on the row as it is now: it also carries the running turn's
+        # lease, and whoever switched the learning before stays named.
+        fields = {name: form.cleaned_data[name] for name in form.changed_columns}
+        with transaction.atomic():
+            stored = Chat.objects.select_for_update().get(pk=obj.pk)
+            wanted = chatsettings.Change(fields, switches.chosen(form))
+            chatsettings.apply(stored, wanted, by=switches.person(request))
 
     @admin.action(description=_("Enable"), permissions=["change"])
     def enable(self, request: HttpRequest, queryset: QuerySet[Chat]) -> None:
-        self._flip(request, queryset, enabled=True)
+        self._flip(request, queryset, "enabled", on=True)
 
     @admin.action(description=_("Disable"), permissions=["change"])
     def disable(self, request: HttpRequest, queryset: QuerySet[Chat]) -> None:
-        self._flip(request, queryset, enabled=False)
+        self._flip(request, queryset, "enabled", on=False)
 
-    def _flip(self, request: HttpRequest, queryset: QuerySet[Chat], *, enabled: bool) -> None:
-        change = chatsettings.Change({"enabled": enabled}, {})
-        chats = list(queryset.exclude(enabled=enabled))
-        for chat in chats:
-            chatsettings.apply(chat, change)
-            self.log_change(request, chat, [{"changed": {"fields": ["enabled"]}}])
+    @admin.action(description=_("Let it learn stickers"), permissions=["change"])
+    def learn_stickers(self, request: HttpRequest, queryset: QuerySet[Chat]) -> None:
+        self._flip(request, queryset, "sticker_learning", on=True)
+
+    @admin.action(description=_("Stop learning stickers"), permissions=["change"])
+    def stop_learning_stickers(self, request: HttpRequest, queryset: QuerySet[Chat]) -> None:
+        self._flip(request, queryset, "sticker_learning", on=False)
+
+    def _flip(self, request: HttpRequest, queryset: QuerySet[Chat], name: str, *, on: bool) -> None:
+        with transaction.atomic():
+            chats = list(queryset.exclude(**{name: on}).select_for_update(of=("self",)))
+            for chat in chats:
+                wanted = chatsettings.Change({name: on}, {})
+                chatsettings.apply(chat, wanted, by=switches.person(request))
+                self.log_change(request, chat, [{"changed": {"fields": [name]}}])
         told = ngettext("%(count)d chat switched.", "%(count)d chats switched.", len(chats))
         messages.success(request, told % {"count": len(chats)})
+
+    @admin.display(description=_("last switched"))
+    def learning_set(self, chat: Chat) -> SafeString | str:
+        if chat.sticker_learning_set_at is None:
+            return gettext("never")
+        moment = display.clock(chat.sticker_learning_set_at)
+        by = chat.sticker_learning_set_by
+        if by is None:
+            told = gettext("%(moment)s, by a command or an account that is gone")
+            return told % {"moment": moment}
+        return format_html(gettext("{}, by {}"), moment, display.name(by.get_username()))
 
     @admin.display(description=_("chat"), ordering="external_id")
     def shown(self, chat: Chat) -> SafeString:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.contrib.auth.models import AbstractBaseUser
 from django.forms import BoundField
 from django.http import HttpRequest
 from django.utils.functional import Promise
@@ -60,6 +61,21 @@ class Row:
     cells: Sequence[Cell]
     switch: BoundField
     set_by: str
+
+
+class ListForm(ModelForm[Any]):
+    """A row of a list that is changed in place. What was seen is posted with what is wanted, so that
+    a list that was open for long undoes nothing."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.show_hidden_initial = True
+
+    @property
+    def changed_columns(self) -> list[str]:
+        """The changed fields."""
+        return list(self.changed_data)
 
 
 class SwitchesForm(ModelForm[Any]):
@@ -143,10 +159,19 @@ class SwitchesForm(ModelForm[Any]):
         return [name for name in self.changed_data if not name.startswith(PREFIX)]
 
 
-def save(request: HttpRequest, form: SwitchesForm) -> None:
-    """Set what the operator chose on the page of a chat or a bot."""
-    by = request.user if request.user.is_authenticated else None
-    chatsettings.set_capabilities(form.instance, form.chosen, by=by)
+def save(request: HttpRequest, form: SwitchesForm | ListForm) -> None:
+    """Set what the operator chose on the page of a bot; a list has no switches."""
+    chatsettings.set_capabilities(form.instance, chosen(form), by=person(request))
+
+
+def chosen(form: SwitchesForm | ListForm) -> chatsettings.Capabilities:
+    """The switches that were turned."""
+    return form.chosen if isinstance(form, SwitchesForm) else {}
+
+
+def person(request: HttpRequest) -> AbstractBaseUser | None:
+    """Who is logged in."""
+    return request.user if request.user.is_authenticated else None
 
 
 def _columns(owner: Bot | Chat) -> list[capabilities.Effective]:

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from core import tokens
+from core import chatsettings, tokens
 from core.capabilities import CAPABILITIES, TAGS
 from core.models import Bot, CapabilitySetting, Chat
 from tests import factories
@@ -99,7 +99,8 @@ def test_chats_are_switched_in_the_list(admin_client: Client) -> None:
 
 
 def chat_form(**fields: str) -> dict[str, str]:
-    return {"enabled": "on", "patience_seconds": "600", "daily_model_calls": "500", **fields}
+    numbers = {name: str(field.get_default()) for name, field in chatsettings.NUMBERS.items()}
+    return {"enabled": "on", **numbers, **fields}
 
 
 def page_of(owner: Chat | Bot) -> str:
@@ -124,6 +125,97 @@ def test_a_chat_is_set_on_its_page(admin_client: Client, admin_user: User) -> No
     assert (chat.sticker_learning, chat.patience_seconds) == (True, 60)
     setting = CapabilitySetting.objects.get()
     assert (setting.name, setting.allowed, setting.set_by) == ("recall", False, admin_user)
+
+
+def list_form(row: Chat | Bot, seen: dict[str, bool], wanted: dict[str, bool]) -> dict[str, str]:
+    """What a list of one row posts: what it showed, and what was chosen on it."""
+    form = {"form-TOTAL_FORMS": "1", "form-INITIAL_FORMS": "1", "form-0-id": str(row.pk)}
+    form |= {f"initial-form-0-{name}": str(value) for name, value in seen.items()}
+    form |= {f"form-0-{name}": "on" for name, value in (seen | wanted).items() if value}
+    return {**form, "_save": "Save"}
+
+
+def switches_in(page: str) -> dict[str, bool]:
+    """The hidden fields of a list that tell what it showed."""
+    found = re.findall(r'name="initial-form-0-(\w+)" value="(True|False)"', page)
+    return {name: value == "True" for name, value in found}
+
+
+def test_a_bot_is_switched_off_in_the_list(admin_client: Client) -> None:
+    bot = factories.make_bot()
+    shown = switches_in(admin_client.get(reverse(BOTS)).content.decode())
+    assert shown == {"enabled": True}
+    admin_client.post(reverse(BOTS), list_form(bot, shown, {"enabled": False}))
+    bot.refresh_from_db()
+    assert not bot.enabled
+
+
+def test_learning_switched_in_the_list_keeps_who_and_when(
+    admin_client: Client, admin_user: User
+) -> None:
+    chat = factories.make_chat()
+    shown = switches_in(admin_client.get(reverse(CHATS)).content.decode())
+    assert shown == {"enabled": True, "sticker_learning": False}
+    admin_client.post(reverse(CHATS), list_form(chat, shown, {"sticker_learning": True}))
+    chat.refresh_from_db()
+    assert (chat.enabled, chat.sticker_learning) == (True, True)
+    assert chat.sticker_learning_set_by == admin_user
+    assert chat.sticker_learning_set_at is not None
+    page = admin_client.get(page_of(chat)).content.decode()
+    assert f", by <bdi>{admin_user.username}</bdi>" in page
+
+
+def test_a_list_that_was_open_for_long_undoes_nothing(admin_client: Client) -> None:
+    bea = User.objects.create_user("bea")
+    chat = factories.make_chat()
+    shown = switches_in(admin_client.get(reverse(CHATS)).content.decode())
+    chatsettings.apply(chat, chatsettings.parse(["sticker_learning=on"]), by=bea)
+    admin_client.post(reverse(CHATS), list_form(chat, shown, {"enabled": False}))
+    chat.refresh_from_db()
+    assert (chat.enabled, chat.sticker_learning) == (False, True)
+    assert chat.sticker_learning_set_by == bea
+
+
+@pytest.mark.parametrize("by_list", [True, False])
+def test_who_switched_the_learning_first_stays_named(admin_client: Client, by_list: bool) -> None:
+    bea = User.objects.create_user("bea")
+    chat = factories.make_chat()
+    seen = {"enabled": True, "sticker_learning": False}
+    chatsettings.apply(chat, chatsettings.parse(["sticker_learning=on"]), by=bea)
+    if by_list:
+        admin_client.post(reverse(CHATS), list_form(chat, seen, {"sticker_learning": True}))
+    else:
+        data = {"action": "learn_stickers", "_selected_action": [chat.pk]}
+        admin_client.post(reverse(CHATS), data)
+    chat.refresh_from_db()
+    assert (chat.sticker_learning, chat.sticker_learning_set_by) == (True, bea)
+
+
+def test_many_chats_are_let_learn_and_stopped(admin_client: Client, admin_user: User) -> None:
+    chat, other = factories.make_chat(), factories.make_chat()
+    for action, learning in (("learn_stickers", True), ("stop_learning_stickers", False)):
+        admin_client.post(reverse(CHATS), {"action": action, "_selected_action": [chat.pk]})
+        chat.refresh_from_db()
+        other.refresh_from_db()
+        assert (chat.sticker_learning, other.sticker_learning) == (learning, False)
+        assert chat.sticker_learning_set_by == admin_user
+        assert LogEntry.objects.filter(object_id=chat.pk, user=admin_user).exists()
+        assert other.sticker_learning_set_at is None
+
+
+def test_who_may_only_look_switches_no_learning(client: Client) -> None:
+    chat = factories.make_chat()
+    looker = User.objects.create_user("looker", is_staff=True)
+    looker.user_permissions.add(Permission.objects.get(codename="view_chat"))
+    client.force_login(looker)
+    seen = {"enabled": True, "sticker_learning": False}
+    for data in (
+        {"action": "learn_stickers", "_selected_action": [chat.pk]},
+        list_form(chat, seen, {"sticker_learning": True}),
+    ):
+        client.post(reverse(CHATS), data)
+        chat.refresh_from_db()
+        assert not chat.sticker_learning
 
 
 @pytest.mark.parametrize("make", [factories.make_chat, factories.make_bot])
