@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import connection
@@ -50,6 +50,26 @@ def claim(chat_id: int, owner: str) -> Lease | None:
     return Lease(chat_id, row[0]) if row else None
 
 
+def take_over(chat_id: int, owner: str) -> Lease:
+    """Take the lease of a chat, due or not, also from a worker that holds it: that one commits
+    nothing any more. Raises Chat.DoesNotExist."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE core_chat
+               SET lease_token = lease_token + 1, lease_owner = %s,
+                   lease_until = clock_timestamp() + make_interval(secs => %s)
+             WHERE id = %s
+            RETURNING lease_token
+            """,
+            [owner[:200], settings.ARISE_LEASE_SECONDS, chat_id],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise Chat.DoesNotExist(f"there is no chat {chat_id}")
+    return Lease(chat_id, row[0])
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """The chat's row, locked, and the database's time when it was."""
@@ -73,6 +93,14 @@ def hold(lease: Lease) -> Held:
     if chat is None:
         raise LeaseLost(f"chat {lease.chat_id}: lease {lease.token} was taken over")
     return Held(chat, chat.held_at)
+
+
+def extend(lease: Lease) -> None:
+    """Count the lease's time anew, in a transaction that holds it."""
+    seconds = timedelta(seconds=settings.ARISE_LEASE_SECONDS)
+    Chat.objects.filter(pk=lease.chat_id, lease_token=lease.token).update(
+        lease_until=ClockTimestamp() + seconds
+    )
 
 
 def release(lease: Lease) -> None:

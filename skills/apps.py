@@ -8,7 +8,8 @@ class SkillsConfig(AppConfig):
 
     def ready(self) -> None:
         from core import context
-        from skills import index, tools
+        from skills import forgetting, index, tools
 
         context.register_section(index.text)
         tools.load()
+        forgetting.load()

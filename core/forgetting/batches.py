@@ -1,0 +1,56 @@
+"""Forgetting goes in steps, each a short transaction, so that nobody waits for a large chat.
+
+Meanwhile the chat's lease is taken: a turn that runs in it commits nothing any more, and no other
+begins over what is half gone. Where it breaks off, the lease lapses; called again it does the rest.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.db import transaction
+from django.db.models import Model, QuerySet
+
+from core import leases
+from core.leases import Held, Lease
+
+OWNER = "forget"
+MOST = 500
+"""Rows of one step."""
+
+
+@contextmanager
+def work(chat_id: int) -> Iterator[Lease]:
+    """The chat's lease, for as long as it takes to forget something in it."""
+    lease = leases.take_over(chat_id, OWNER)
+    try:
+        yield lease
+    finally:
+        leases.release(lease)
+
+
+@contextmanager
+def step(lease: Lease) -> Iterator[Held]:
+    """One transaction of it; LeaseLost where another one forgets in the chat."""
+    with transaction.atomic():
+        yield leases.hold(lease)
+        leases.extend(lease)
+
+
+def delete(rows: "QuerySet[Any]", most: int = MOST) -> int:
+    """Delete some of these rows and what hangs on them; how many."""
+    keys = list(rows.order_by("pk").values_list("pk", flat=True)[:most])
+    # Rows may be wide, and are not read to be deleted.
+    rows.model._default_manager.filter(pk__in=keys).only("pk").delete()
+    blank_log(rows.model, keys)
+    return len(keys)
+
+
+def blank_log(model: type[Model], keys: Sequence[int], *, name: str = "–") -> None:
+    """Take the words out of the console's history of these rows: it keeps who did what, and when."""
+    entries = LogEntry.objects.filter(
+        content_type=ContentType.objects.get_for_model(model), object_id__in=map(str, keys)
+    )
+    entries.update(object_repr=name)

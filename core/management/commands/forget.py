@@ -1,0 +1,69 @@
+"""`manage.py forget`: remove what is stored of a chat, or of a person."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from core import addresses
+from core.errors import LeaseLost
+from core.forgetting import chats, registry
+from core.management.listing import json_line
+from core.management.tables import table
+
+
+class Command(BaseCommand):
+    help = str(
+        gettext_lazy(
+            "Remove what is stored of a chat, learned stickers included, and say what went. It "
+            "can't be undone; where it breaks off, run it again."
+        )
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("chat", metavar="KIND:ID", help=_("the chat, as in group:20001"))
+        parser.add_argument(
+            "--bot", metavar="SELF_ID", help=_("only with this bot, where several are in it")
+        )
+        parser.add_argument("--yes", action="store_true", help=_("do not ask first"))
+        parser.add_argument(
+            "--json",
+            action="store_true",
+            help=_("what went as one JSON line; nothing is asked first"),
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            bot = addresses.find_bot(options["bot"]) if options["bot"] else None
+            key = addresses.parse_chat(options["chat"])
+            found = list(addresses.find_chats(key, bot).order_by("pk"))
+        except addresses.BadAddress as error:
+            raise CommandError(str(error)) from None
+        if not options["yes"] and not options["json"]:
+            _ask(str(key))
+        try:
+            went = chats.forget_all(found)
+        except LeaseLost:
+            raise CommandError(_("The same is being forgotten already; run it again.")) from None
+        self._tell(str(key), registry.told(went), as_json=options["json"])
+
+    def _tell(self, name: str, went: Mapping[str, int], *, as_json: bool) -> None:
+        if as_json:
+            self.stdout.write(json_line({"forgotten": name, **went}))
+            return
+        self.stdout.write(_("Forgotten: %(name)s") % {"name": name})
+        labels = registry.labels()
+        rows = [[str(labels[kind]), str(count)] for kind, count in went.items() if count]
+        for line in table([_("KIND"), _("ROWS")], rows):
+            self.stdout.write(line)
+
+
+def _ask(name: str) -> None:
+    if not sys.stdin.isatty():
+        return
+    question = _("Forget %(name)s? It can't be undone. Type yes: ") % {"name": name}
+    if input(question).strip().lower() not in ("yes", "y", _("yes")):
+        raise CommandError(_("Nothing was changed."))

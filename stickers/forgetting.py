@@ -1,0 +1,87 @@
+"""What is forgotten of stickers: with a chat all that it learned, with a person what was learned
+from what that person sent.
+
+A picture that no other chat's sticker and no catalogue uses goes whole. One that was taken down
+keeps its keys, so that it stays blocked, and nothing that tells where it came from.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from core.forgetting import batches, registry
+from core.models import InboundItem, ItemMedia
+from stickers.models import FunnelCount, Picture, PictureKey, Sighting, Sticker
+
+_KINDS = ("sticker", "image")
+_LABELS = {
+    "stickers": _("stickers"),
+    "pictures": _("pictures of stickers"),
+    "sightings": _("counts of stickers seen"),
+    "funnel_counts": _("counts of what became of stickers"),
+}
+
+
+def _of_chat(chat_id: int) -> registry.Counts:
+    went = _remove(Sticker.objects.filter(chat=chat_id))
+    if any(went.values()):
+        return went
+    PictureKey.objects.filter(chat=chat_id).delete()
+    return {
+        "sightings": batches.delete(Sighting.objects.filter(chat=chat_id)),
+        "funnel_counts": batches.delete(FunnelCount.objects.filter(chat=chat_id)),
+    }
+
+
+def _of_items(chat_id: int, items: Sequence[InboundItem]) -> registry.Counts:
+    keys = _keys(items)
+    if not keys:
+        return {}
+    counts = Q(picture__keys__chat=None) | Q(picture__keys__chat=chat_id)
+    by_key = Sticker.objects.filter(counts, chat=chat_id, picture__keys__key__in=keys)
+    by_id = Sticker.objects.filter(chat=chat_id, file_id__in=keys)
+    found = {*by_key.values_list("pk", flat=True), *by_id.values_list("pk", flat=True)}
+    went = _remove(Sticker.objects.filter(pk__in=found), most=None)
+    PictureKey.objects.filter(chat=chat_id, key__in=keys).delete()
+    seen, _rows = Sighting.objects.filter(chat=chat_id, key__in=keys).delete()
+    return {**went, "sightings": seen}
+
+
+def _keys(items: Iterable[InboundItem]) -> set[str]:
+    """The names by which the pictures of these items are known: as they came, and of their bytes."""
+    items = list(items)
+    keys = {
+        str(part["data"]["id"]).lower()
+        for item in items
+        for part in item.parts
+        if part["type"] in _KINDS and part["data"].get("id")
+    }
+    media = ItemMedia.objects.filter(item__in=items).exclude(sha256="")
+    return keys | {f"sha256:{sha256}" for sha256 in media.values_list("sha256", flat=True)}
+
+
+def _remove(stickers: QuerySet[Sticker], most: int | None = batches.MOST) -> registry.Counts:
+    """Delete stickers, and those of their pictures that nothing else uses."""
+    rows = list(stickers.order_by("pk").values_list("pk", "picture_id")[:most])
+    keys = [key for key, _picture in rows]
+    pictures = {picture for _key, picture in rows}
+    # Who would begin to use one of them waits here, and then finds it gone.
+    locked = Picture.objects.select_for_update().filter(pk__in=pictures).order_by("pk")
+    known = {picture.pk: picture for picture in locked}
+    Sticker.objects.filter(pk__in=keys).delete()
+    batches.blank_log(Sticker, keys)
+    used = set(Sticker.objects.filter(picture__in=pictures).values_list("picture_id", flat=True))
+    unused = [
+        picture
+        for key, picture in known.items()
+        if key not in used and picture.verdict != Picture.Verdict.REMOVED
+    ]
+    Picture.objects.filter(pk__in=[picture.pk for picture in unused]).delete()
+    batches.blank_log(Picture, [picture.pk for picture in unused])
+    return {"stickers": len(keys), "pictures": len(unused)}
+
+
+def load() -> None:
+    """Register it; called once, when the app is ready."""
+    registry.register(registry.Part(_LABELS, _of_chat, _of_items))
