@@ -226,8 +226,7 @@ def _segment(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
         case "face" | "reply":
             return _made(kind, id=str(data["id"]))
         case "sticker" if data.get("emoji_id"):
-            kept = ("emoji_id", "emoji_package_id", "key", "summary")
-            return _made("mface", **{name: data[name] for name in kept if name in data})
+            return market_face(data)
         case "voice" if data.get("file"):
             return _made("record", file=data["file"])
         case "file" if data.get("file"):
@@ -236,8 +235,22 @@ def _segment(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
             # NapCat reads sub_type alone (NapCat issue 872), LLOneBot and Lagrange subType.
             sub_type = 1 if kind == "sticker" else 0
             source = data.get("url") or data.get("file")
-            return _made("image", file=source, sub_type=sub_type, subType=sub_type)
+            told = {"summary": STICKER_SUMMARY} if kind == "sticker" else {}
+            return _made("image", file=source, sub_type=sub_type, subType=sub_type, **told)
     raise UnsendablePart(f"no segment for {kind}")
+
+
+STICKER_SUMMARY = "[动画表情]"
+"""What a list of chats shows of a sticker; the platform's own words for one."""
+
+
+def market_face(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The segment of one of the platform's own faces. It always has a summary: without one Lagrange
+    asks the shop for it while it sends."""
+    summary = fields.one_line(fields.string(data.get("summary")), 40) or STICKER_SUMMARY
+    package_id = fields.integer(data.get("emoji_package_id"))
+    face = {"emoji_package_id": package_id, "emoji_id": data["emoji_id"], "key": data["key"]}
+    return _made("mface", **face, summary=summary)
 
 
 def _made(kind: str, **data: Any) -> dict[str, Any]:
@@ -316,10 +329,15 @@ _DOUBTS = re.compile(
 )
 """Words of what may come after the message left: waiting for it ended, or it could not be found."""
 
-_REFUSALS = re.compile(
+_NOT_HERE = (
     r"禁言|muted|shut ?up|\"result\": ?(?:110|120)\b"  # muted 120, put out of the group 110 (mirai 168)
     r"|(?:添加|加).{0,6}好友|(?:不是|非|没有).{0,6}好友|not (?:a |your )?friend"
-    r"|不在.{0,4}群|移出.{0,4}群|退出.{0,4}群|not in (?:the |this )?group|不存在|does not exist"
+    r"|不在.{0,4}群|移出.{0,4}群|退出.{0,4}群|not in (?:the |this )?group"
+)
+"""Words of a refusal that any message would meet in that chat."""
+
+_REFUSALS = re.compile(
+    rf"{_NOT_HERE}|不存在|does not exist"
     r"|未知的消息类型|消息体无法解析|消息为空|Get Uid Error|不支持"
     r"|语音转换失败"  # thrown before anything leaves, without ffmpeg say (NapCat issue 222)
     r"|参数|required property|not implemented|unknown action|invalid param",
@@ -393,6 +411,13 @@ def is_bad_segment(response: Response) -> bool:
     """Whether a send was refused for one of its segments, before anything left: an unknown type, a
     mention of somebody whom NapCat can't resolve (NapCat issue 1033)."""
     return send_outcome(response).state == "failed" and bool(_BAD_SEGMENT.search(response.message))
+
+
+def is_bad_sticker(response: Response) -> bool:
+    """Whether a sticker was surely refused, before anything left, for what it is and not for where
+    it was to go."""
+    refused = send_outcome(response).state == "failed"
+    return refused and not re.search(_NOT_HERE, response.message, re.IGNORECASE)
 
 
 def is_bad_voice(response: Response) -> bool:

@@ -46,7 +46,9 @@ class Likeness:
 
 def likeness(text: str, kinds: Iterable[str] = ()) -> Likeness:
     """The likeness of a message with this text and these kinds of parts."""
-    return Likeness("".join(text.split()), frozenset(kinds) - {"text", "reply"})
+    # Some tell of a sticker that it is a picture, as which it went out.
+    told = {"image" if kind == "sticker" else kind for kind in kinds}
+    return Likeness("".join(text.split()), frozenset(told) - {"text", "reply"})
 
 
 def _likeness(parts: Sequence[Mapping[str, Any]]) -> Likeness:

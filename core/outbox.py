@@ -16,6 +16,7 @@ from django.db.models import Q
 from core.database import try_lock
 from core.messages import PlatformId
 from core.models import Chat, OutboxEntry, SentMessage, Turn
+from core.stickers import Sendable
 from core.toolcalls import ToolContext
 
 Action = OutboxEntry.Action
@@ -48,6 +49,22 @@ def write_voice(context: ToolContext, words: Words, recording: bytes) -> SentMes
     go out `instead`."""
     part = {"type": "voice", "data": {"instead": list(words.parts)}}
     return _message(context, Words(words.text, [part], recording), SentMessage.Kind.VOICE)
+
+
+def write_sticker(context: ToolContext, words: Words, sticker: Sendable) -> SentMessage:
+    """Write a sticker, as `write_text` does; a quote stands before it. Where it can't be sent, its
+    words go out `instead`, if it has any."""
+    instead = [dict(part) for part in words.parts if part["type"] != "reply"]
+    data = {
+        "ref": sticker.ref,
+        "sha256": sticker.sha256,
+        "media_type": sticker.media_type,
+        "market_face": dict(sticker.market_face),
+        "instead": instead,
+    }
+    quote = [part for part in words.parts if part["type"] == "reply"]
+    said = Words(words.text, [*quote, {"type": "sticker", "data": data}])
+    return _message(context, said, SentMessage.Kind.STICKER)
 
 
 def write_file(context: ToolContext, words: Words) -> SentMessage:

@@ -13,7 +13,9 @@ TROUBLES = (State.FAILED, State.UNKNOWN, State.DISCARDED, State.RECALLED)
 MOST = 20
 
 UNTOLD = ~Q(told_state=F("state")) & (
-    Q(state__in=TROUBLES) | Q(state=State.SENT, told_state=State.UNKNOWN)
+    Q(state__in=TROUBLES)
+    | Q(state=State.SENT, told_state=State.UNKNOWN)
+    | Q(state=State.SENT, reason=OutboxEntry.SENT_AS_TEXT)
 )
 
 

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Case, F, Q, When
 
-from core import capabilities, standing
+from core import capabilities, standing, stickers
 from core.database import ClockTimestamp, database_now
 from core.messages import PlatformId
 from core.models import OutboxEntry, SentMessage
@@ -223,9 +223,10 @@ def hand_back(entry_id: int, connection_number: int) -> bool:
 
 
 def keep_parts(entry_id: int, parts: Sequence[Mapping[str, Any]]) -> None:
-    """Keep that an entry that is being sent goes out with these parts instead of its own."""
+    """Keep that an entry that is being sent goes out again, with these parts instead of its own,
+    since it surely did not with those."""
     entries = OutboxEntry.objects.filter(pk=entry_id, state=State.SENDING)
-    entries.update(parts=[dict(part) for part in parts])
+    entries.update(parts=[dict(part) for part in parts], sending_at=ClockTimestamp())
 
 
 def mark_sent(entry_id: int, message_id: PlatformId | None, *, note: str = "") -> bool:
@@ -235,9 +236,8 @@ def mark_sent(entry_id: int, message_id: PlatformId | None, *, note: str = "") -
     if message_id:
         told["platform_message_id"] = message_id.value
         told["platform_message_id_is_number"] = message_id.is_number
-    settled = _settle(
+    settled = _sent(
         Q(pk=entry_id, action=Action.SEND, state__in=(State.SENDING, State.UNKNOWN)),
-        state=State.SENT,
         error=note,
         **told,
     )
@@ -274,7 +274,32 @@ up, which waits where the echo is being stored; only after that is looked for wh
 def mark_echoed(which: Q) -> int:
     """sending → sent, of those whose echo came and whose answer will not, or matters no more."""
     echo_came = Q(action=Action.SEND, state=State.SENDING) & ~Q(platform_message_id="")
-    return _settle(which & echo_came, state=State.SENT, error="")
+    return _sent(which & echo_came, error="")
+
+
+def _sent(which: Q, **values: Any) -> int:
+    """→ sent, of sends. With it goes what follows from it: who has the stickers is told, and of a
+    sticker or a voice in whose place words went out it is kept so."""
+    with transaction.atomic():
+        # Locked, so that of two who see an entry go one alone tells of it.
+        locked = OutboxEntry.objects.select_for_update(of=("self",)).filter(which)
+        kinds = dict(locked.values_list("pk", "message__kind"))
+        moved = _settle(Q(pk__in=kinds), state=State.SENT, **values) if kinds else 0
+        media = [pk for pk, kind in kinds.items() if kind in _REPLACEABLE]
+        for entry in OutboxEntry.objects.select_related("message").filter(pk__in=media):
+            _follow_sent_media(entry)
+    return moved
+
+
+def _follow_sent_media(entry: OutboxEntry) -> None:
+    kind = entry.message.kind if entry.message else ""
+    if any(part["type"] == kind for part in entry.parts):
+        stickers.tell_sent(entry)
+    else:
+        OutboxEntry.objects.filter(pk=entry.pk).update(reason=OutboxEntry.SENT_AS_TEXT)
+
+
+_REPLACEABLE = (SentMessage.Kind.STICKER, SentMessage.Kind.VOICE)
 
 
 def mark_done(entry_id: int, *, before: State = State.SENDING) -> bool:
@@ -483,6 +508,7 @@ def sweep() -> None:
 def _abandoned(now: datetime) -> Q:
     """What was claimed longer ago than any sender waits, also where it sends a second time."""
     text, media = answer_seconds(), max(answer_seconds(), MOST_MEDIA_SECONDS)
-    return Q(payload__isnull=True, sending_at__lt=now - timedelta(seconds=2 * text + 30)) | Q(
-        payload__isnull=False, sending_at__lt=now - timedelta(seconds=2 * media + 30)
+    has_media = Q(payload__isnull=False) | Q(parts__contains=stickers.OF_STICKER)
+    return Q(~has_media, sending_at__lt=now - timedelta(seconds=2 * text + 30)) | Q(
+        has_media, sending_at__lt=now - timedelta(seconds=2 * media + 30)
     )

@@ -92,6 +92,8 @@ class OutboxEntry(models.Model):
         LIKE = "like", _("profile like")
 
     GESTURES = (Action.POKE, Action.REACTION, Action.LIKE)
+    SENT_AS_TEXT = "sent_as_text"
+    """The reason of a sticker or a voice that was sent, but as its words: the model is told."""
 
     class State(models.TextChoices):
         PENDING = "pending", _("pending")

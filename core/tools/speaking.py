@@ -1,11 +1,12 @@
 """The tools with which the model speaks, or decides not to."""
 
 from dataclasses import replace
+from typing import Any
 
 from django.conf import settings
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from core import capabilities, outbox, rendering, tags
+from core import capabilities, outbox, rendering, stickers, tags
 from core.errors import ToolRefusal
 from core.models import Chat
 from core.outbox import Words
@@ -17,6 +18,7 @@ from core.tools.voice import Spoken
 
 LONGEST_MESSAGE = 4000
 QUOTED = Purpose("quoted", unknown="unknown_quote", not_sent="quote_not_sent")
+STICKER_NOTE = "With a sticker: its words, sent only if it can't be; may be empty."
 NOT_SPOKEN = Spoken(None, "It goes out as text: it was not spoken.")
 
 
@@ -30,6 +32,17 @@ class SendMessage(Arguments):
     voice: bool = Field(
         default=False, description="Whether people hear the content, as one voice message."
     )
+    sticker: str = Field(
+        default="", description="The ref of a sticker, which is sent as this message."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _needs_no_words(cls, given: Any) -> Any:
+        """A sticker says something without words."""
+        if isinstance(given, dict) and given.get("sticker"):
+            return {"content": "", **given}
+        return given
 
 
 class StaySilent(Arguments):
@@ -38,6 +51,8 @@ class StaySilent(Arguments):
 
 def send_message(context: ToolContext, arguments: SendMessage) -> ToolResult:
     """Write one message to the Outbox; the model gets its handle at once, its outcome later."""
+    if arguments.sticker:
+        return _send_sticker(context, arguments)
     words = _words(context, arguments)
     take_send(context)
     if not arguments.voice:
@@ -51,9 +66,37 @@ def send_message(context: ToolContext, arguments: SendMessage) -> ToolResult:
     return ToolResult({"handle": handle, "voice": True, **note})
 
 
+def _send_sticker(context: ToolContext, arguments: SendMessage) -> ToolResult:
+    """Write a sticker of this chat or of the catalogue to the Outbox."""
+    _refuse_spoken_sticker(arguments)
+    sticker = stickers.find(context.chat, arguments.sticker)
+    if sticker is None:
+        raise ToolRefusal(
+            "unknown_sticker",
+            "No sticker that you may send in this chat has this ref; nothing was done.",
+        )
+    said = arguments.content.strip()
+    words = _words(context, arguments) if said else Words("", _quote(context, arguments))
+    take_send(context)
+    handle = outbox.write_sticker(context, words, sticker).handle
+    if arguments.quote and sticker.market_face:
+        note = "Where the platform has it as a face of its own, it quotes nothing."
+        return ToolResult({"handle": handle, "note": note})
+    return ToolResult({"handle": handle})
+
+
+def _refuse_spoken_sticker(arguments: SendMessage) -> None:
+    if arguments.sticker and arguments.voice:
+        raise ToolRefusal(
+            "sticker_or_voice",
+            "A message is a sticker or a voice message, not both; nothing was done.",
+        )
+
+
 def make_ready(context: ToolContext, arguments: SendMessage) -> Spoken | None:
     """Have a voice message spoken, which is paid for: only words that may be said, and only while
     the turn has messages left."""
+    _refuse_spoken_sticker(arguments)
     words = _words(context, arguments) if arguments.voice else None
     if context.turn.sends >= settings.ARISE_MAX_SENDS_PER_TURN:
         return None
@@ -85,10 +128,15 @@ def checked_words(context: ToolContext, text: str) -> Words:
 def _words(context: ToolContext, arguments: SendMessage) -> Words:
     """What may be said, under the message that it is to quote."""
     words = checked_words(context, arguments.content)
+    return Words(words.text, [*_quote(context, arguments), *words.parts])
+
+
+def _quote(context: ToolContext, arguments: SendMessage) -> list[dict[str, Any]]:
+    """The part that quotes what a message is to quote; none where it quotes nothing."""
     if not arguments.quote:
-        return words
+        return []
     quoted = references.message(context, arguments.quote, QUOTED)
-    return Words(words.text, [{"type": "reply", "data": {"id": quoted.value}}, *words.parts])
+    return [{"type": "reply", "data": {"id": quoted.value}}]
 
 
 def tag_hint(chat: Chat, effective: capabilities.Effective) -> str:
@@ -114,9 +162,13 @@ def stay_silent(context: ToolContext, arguments: StaySilent) -> ToolResult:
 
 
 def _fit_send(chat: Chat, effective: capabilities.Effective) -> Tool:
-    without = frozenset(name for name in ("quote", "voice") if not effective.capabilities[name])
-    notes = {"content": tag_hint(chat, effective)}
-    return replace(SEND_MESSAGE, notes=notes, without=without)
+    holds = effective.capabilities
+    without = {name for name in ("quote", "sticker", "voice") if not holds[name]}
+    if not stickers.are_there():
+        without.add("sticker")
+    hints = ["" if "sticker" in without else STICKER_NOTE, tag_hint(chat, effective)]
+    notes = {"content": " ".join(filter(None, hints))}
+    return replace(SEND_MESSAGE, notes=notes, without=frozenset(without))
 
 
 SEND_MESSAGE = Tool(

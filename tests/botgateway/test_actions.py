@@ -53,9 +53,22 @@ def test_other_parts_become_segments_and_a_quote_comes_first() -> None:
         {"type": "face", "data": {"id": "76"}},
         {
             "type": "image",
-            "data": {"file": "https://example.invalid/1", "sub_type": 1, "subType": 1},
+            "data": {
+                "file": "https://example.invalid/1",
+                "sub_type": 1,
+                "subType": 1,
+                "summary": "[动画表情]",
+            },
         },
-        {"type": "mface", "data": {"emoji_id": "a1", "emoji_package_id": 5, "key": "k"}},
+        {
+            "type": "mface",
+            "data": {
+                "emoji_package_id": 5,
+                "emoji_id": "a1",
+                "key": "k",
+                "summary": "[动画表情]",
+            },
+        },
         {"type": "record", "data": {"file": "base64://SUQz"}},
     ]
 
