@@ -4,18 +4,27 @@ Woken by hints, by its own timers, and once a second by the table itself.
 """
 
 import asyncio
-import base64
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ParamSpec
 
 from django.db import InterfaceError, OperationalError
 
-from botgateway import actions, database, gestures, platforms, recalling, shared_folder
+from botgateway import (
+    actions,
+    database,
+    gestures,
+    outgoing,
+    platforms,
+    recalling,
+    shared_folder,
+)
 from botgateway.actions import Call, Response, UnsendablePart
 from botgateway.calls import NoAnswer, NotWritten
 from botgateway.connections import LiveConnection, Registry
+from botgateway.outgoing import GonePicture, Parts
 from core import failpoints, sending
 from core.messages import PlatformId
 from core.models import OutboxEntry
@@ -23,12 +32,13 @@ from core.sending import Claimed
 
 logger = logging.getLogger(__name__)
 P = ParamSpec("P")
-Parts = Sequence[Mapping[str, Any]]
 Action = OutboxEntry.Action
 ECHO = re.compile(r"send-([0-9]{1,18})-[0-9]+(?:-again)?")
 LOOK_SECONDS = 1.0
 PAUSE_SECONDS = 0.5
-SENT_AS_TEXT = "Sent as text, since its voice was refused"
+VOICE_AS_TEXT = "Sent as text, since its voice was refused"
+STICKER_AS_TEXT = "Sent as text, since its sticker was refused"
+GONE_AS_TEXT = "Sent as text, since its sticker is gone"
 SENT_WITHOUT_REFERENCES = "Sent without its quote and mentions, since it was refused with them"
 
 
@@ -107,26 +117,26 @@ async def deliver(
     """Do one claimed entry and keep what became of it; the answer, where one came. Never does it
     twice: a frame that was handed over and not answered leaves the entry `unknown`. `evidence`:
     whether the implementation may still give some."""
-    try:
-        call = await _upload(connection, entry) or _call(connection, entry)
-    except UnsendablePart as part:
-        await keep(sending.mark_failed, entry.entry_id, reason="unsendable", error=str(part))
-        return None
-    except OSError as error:
-        await keep(sending.mark_failed, entry.entry_id, reason="unsendable", error=str(error))
+    prepared = await _make_ready(connection, entry)
+    if prepared is None:
         return None
     failpoints.reach("call_writing")
+    call, note = prepared.call, prepared.note
     try:
-        response = await _ask(connection, entry, call)
-        note = ""
-        if entry.action == Action.SEND and (parts := await _repaired(connection, entry, response)):
-            done = SENT_AS_TEXT if entry.payload else SENT_WITHOUT_REFERENCES
-            note = f"{done}: {actions.send_outcome(response).reason}"
-            # Kept before it goes out: evidence is looked for by what was said.
-            await keep(sending.keep_parts, entry.entry_id, parts)
-            response = await _ask(connection, entry, _say(entry, parts), again=True)
+        response = await _ask(connection, entry, prepared)
+        if entry.action == Action.SEND and not note:
+            repair = await _repair(connection, entry, response)
+            if repair is not None:
+                note = f"{repair.note}: {actions.send_outcome(response).reason}"
+                # Kept before it goes out: evidence is looked for by what was said.
+                await keep(sending.keep_parts, entry.entry_id, repair.parts)
+                again = await _say(connection, entry, repair.parts)
+                response = await _ask(connection, entry, again, again=True)
     except NotWritten:
         await keep(sending.hand_back, entry.entry_id, connection.number)
+        return None
+    except UnsendablePart as part:
+        await keep(sending.mark_failed, entry.entry_id, reason="unsendable", error=str(part))
         return None
     except NoAnswer as no_answer:
         await keep(sending.mark_unknown, entry.entry_id, reason=no_answer.reason, evidence=evidence)
@@ -145,14 +155,54 @@ async def deliver(
     return response
 
 
-def _call(connection: LiveConnection, entry: Claimed) -> Call:
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that does an entry, and how many bytes of media are in it; `note`: what is already
+    different from what was written."""
+
+    call: Call
+    media_bytes: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Other parts for an entry that was surely refused with its own, and what is said of that."""
+
+    parts: Parts
+    note: str
+
+
+async def _make_ready(connection: LiveConnection, entry: Claimed) -> Prepared | None:
+    """The call that does the entry; None where there is none, and it is kept what became of it."""
+    try:
+        return await _prepared(connection, entry)
+    except (UnsendablePart, OSError) as error:
+        await keep(sending.mark_failed, entry.entry_id, reason="unsendable", error=str(error))
+    except (OperationalError, InterfaceError):
+        # Nothing of it left: it is taken up again.
+        await keep(sending.hand_back, entry.entry_id, connection.number)
+    return None
+
+
+async def _prepared(connection: LiveConnection, entry: Claimed) -> Prepared:
     if entry.action in OutboxEntry.GESTURES:
-        return gestures.call(connection, entry)
+        return Prepared(gestures.call(connection, entry))
     if entry.target is not None:
         if entry.action == Action.RECALL:
-            return actions.delete_msg(entry.target.wire())
-        return actions.edit_msg(entry.target.wire(), entry.parts)
-    return _say(entry, _parts(entry))
+            return Prepared(actions.delete_msg(entry.target.wire()))
+        return Prepared(actions.edit_msg(entry.target.wire(), entry.parts))
+    upload = await _upload(connection, entry)
+    if upload is not None:
+        return Prepared(upload, len(entry.payload or b""))
+    try:
+        return await _say(connection, entry, entry.parts)
+    except GonePicture:
+        words = outgoing.instead(entry.parts)
+        if not words:
+            raise
+        await keep(sending.keep_parts, entry.entry_id, words)
+        return await _say(connection, entry, words, note=GONE_AS_TEXT)
 
 
 async def _upload(connection: LiveConnection, entry: Claimed) -> Call | None:
@@ -167,35 +217,30 @@ async def _upload(connection: LiveConnection, entry: Claimed) -> Call | None:
     return actions.upload_file(entry.chat_kind, chat_id, path, name)
 
 
-def _say(entry: Claimed, parts: Parts) -> Call:
+async def _say(
+    connection: LiveConnection, entry: Claimed, parts: Parts, *, note: str = ""
+) -> Prepared:
+    made = await outgoing.of(connection.dialect, entry, parts)
     chat_id = entry.chat_external_id.wire()
-    return actions.send_message(entry.chat_kind, chat_id, parts, entry.address)
+    call = actions.send_message(entry.chat_kind, chat_id, made.parts, entry.address)
+    return Prepared(call, made.media_bytes, note)
 
 
-def _parts(entry: Claimed) -> Parts:
-    """The parts as they go out: a voice or a file with its bytes, since an implementation may live
-    on another machine."""
-    if entry.payload is None:
-        return entry.parts
-    file = f"base64://{base64.b64encode(entry.payload).decode()}"
-    return [
-        {**part, "data": {**part["data"], "file": file}}
-        if part["type"] in ("voice", "file")
-        else part
-        for part in entry.parts
-    ]
-
-
-async def _repaired(connection: LiveConnection, entry: Claimed, response: Response) -> Parts:
-    """The parts without what they were surely refused for; none where nothing can be left out."""
-    parts: Parts = entry.parts
-    if actions.is_bad_voice(response):
-        return [words for part in parts for words in part["data"].get("instead", ())]
-    if actions.is_bad_segment(response):
-        parts = actions.without_references(parts)
-    elif await _does_not_know_the_quoted(connection, entry, response):
-        parts = sending.without_quote(entry.parts)
-    return parts if parts != entry.parts else []
+async def _repair(connection: LiveConnection, entry: Claimed, response: Response) -> Repair | None:
+    """The entry without what it was surely refused for; None where nothing can be left out."""
+    if await _does_not_know_the_quoted(connection, entry, response):
+        return Repair(sending.without_quote(entry.parts), SENT_WITHOUT_REFERENCES)
+    kinds = {part["type"] for part in entry.parts}
+    parts: Parts = []
+    note = SENT_WITHOUT_REFERENCES
+    if "sticker" in kinds:
+        if actions.is_bad_sticker(response):
+            parts, note = outgoing.instead(entry.parts), STICKER_AS_TEXT
+    elif actions.is_bad_voice(response):
+        parts, note = outgoing.instead(entry.parts), VOICE_AS_TEXT
+    elif actions.is_bad_segment(response):
+        parts = actions.without_references(entry.parts)
+    return Repair(parts, note) if parts and parts != entry.parts else None
 
 
 async def _does_not_know_the_quoted(
@@ -217,12 +262,12 @@ async def _does_not_know_the_quoted(
 
 
 async def _ask(
-    connection: LiveConnection, entry: Claimed, call: Call, *, again: bool = False
+    connection: LiveConnection, entry: Claimed, prepared: Prepared, *, again: bool = False
 ) -> Response:
     return await connection.calls.call(
-        call,
+        prepared.call,
         echo=f"send-{entry.entry_id}-{connection.number}{'-again' if again else ''}",
-        seconds=sending.answer_seconds(len(entry.payload or b"")),
+        seconds=sending.answer_seconds(prepared.media_bytes),
     )
 
 

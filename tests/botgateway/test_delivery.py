@@ -1,7 +1,6 @@
 """What becomes of a send's answer."""
 
 import json
-from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -12,6 +11,7 @@ from botgateway import delivery
 from botgateway.actions import Call, Response, read_response
 from botgateway.calls import Calls
 from botgateway.connections import LiveConnection
+from botgateway.delivery import Prepared
 from core import sending
 from core.messages import PlatformId
 from core.models import OutboxEntry
@@ -129,8 +129,8 @@ async def test_the_answer_to_a_voice_is_waited_for_longer(settings: Settings) ->
 
     connection = LiveConnection(7, 1, "1", "universal", cast("Calls", Patient()), nowhere)
     claim = Claimed(1, "send", "group", PlatformId("5"), {}, WORDS, None)
-    for payload in (None, b"ID3"):
-        await delivery._ask(connection, replace(claim, payload=payload), Call("send_group_msg"))
+    for media_bytes in (0, 3):
+        await delivery._ask(connection, claim, Prepared(Call("send_group_msg"), media_bytes))
     assert waited == [20, pytest.approx(60, abs=0.1)]
 
 
