@@ -10,7 +10,8 @@ from core.models import Chat, Turn
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """The turn, the call's place in it, and the database's time; `chat` is locked meanwhile. `prepared` is
-    what the tool made ready before the transaction."""
+    what the tool made ready before the transaction; `earlier`, the names of the step's calls before
+    this one."""
 
     chat: Chat
     turn: Turn
@@ -18,3 +19,4 @@ class ToolContext:
     call_index: int
     now: datetime
     prepared: Any = None
+    earlier: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from core.capabilities import Effective
 from core.errors import ToolRefusal
 from core.models import Chat
 from core.toolcalls import ToolContext
+from core.tools import queries
 from core.tools.registry import Arguments, Tool, ToolResult, register
 from skills import index, reading, scope, searching, texts
 from skills.models import Skill, SkillAttachment, SkillReads
@@ -40,7 +41,6 @@ class FindSkills(Arguments):
     )
     query: str = Field(
         default="",
-        max_length=200,
         description="Words to find skills by that the list has no room for; gives their names "
         "and what they are for.",
     )
@@ -53,7 +53,7 @@ def inject_skills(context: ToolContext, arguments: InjectSkills | FindSkills) ->
     refused.
     """
     skills = scope.of(context.chat)
-    query = arguments.query.strip() if isinstance(arguments, FindSkills) else ""
+    query = queries.clean(arguments.query) if isinstance(arguments, FindSkills) else ""
     if not arguments.names and not query:
         raise ToolRefusal("nothing_asked", "Give names of skills, or a query.")
     named = _named(skills, arguments.names)

@@ -31,7 +31,10 @@ def prepare(
     counted = copy.copy(turn)
     ready = []
     for index, call in enumerate(calls):
-        context = ToolContext(turn.chat, counted, turn.steps, index, timezone.now())
+        earlier = tuple(before.name for before in calls[:index])
+        context = ToolContext(
+            turn.chat, counted, turn.steps, index, timezone.now(), earlier=earlier
+        )
         ready.append(_prepared(tools.get(call.name), context, call.arguments))
     return ready
 
