@@ -55,7 +55,7 @@ class Environment(BaseSettings):
     arise_chat_model: str = ""
     arise_chat_model_kinds: str = ""
     arise_vision_model: str = ""
-    arise_embedding_model: str = ""
+    arise_embedding_model: str = Field(default="", max_length=200)
     arise_tts_model: str = ""
     arise_tts_voice: str = "alloy"
     arise_model_timeout_seconds: float = Field(default=60, gt=0)

@@ -145,7 +145,11 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(ARISE_HOME / "celerybeat-schedule")
-CELERY_BEAT_SCHEDULE = {"prune": {"task": "core.tasks.prune", "schedule": 3600}}
+CELERY_BEAT_SCHEDULE = {
+    "prune": {"task": "core.tasks.prune", "schedule": 3600},
+    "embed_missing": {"task": "stickers.tasks.embed_missing", "schedule": 60},
+    "index_large_scopes": {"task": "stickers.tasks.index_large_scopes", "schedule": 600},
+}
 CELERY_TIMEZONE = TIME_ZONE
 
 # What arise itself is told; env.py has the defaults, docs/operations.md the meaning.

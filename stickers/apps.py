@@ -5,6 +5,8 @@ class StickersConfig(AppConfig):
     name = "stickers"
 
     def ready(self) -> None:
-        from stickers import forgetting
+        from stickers import checks, forgetting, tools
 
+        checks.load()
         forgetting.load()
+        tools.load()
