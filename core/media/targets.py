@@ -21,7 +21,10 @@ _PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _SAFE = "!#$%&'()*+,/:;=?@[]~-._"
 _UNICAST = ipaddress.IPv6Network("2000::/3")
-_TUNNELS = (ipaddress.IPv6Network("2001::/32"),)  # Teredo: it hides an IPv4 address of its own
+_NOT_ROUTED = (
+    ipaddress.IPv6Network("2001::/32"),  # Teredo: it hides an IPv4 address of its own
+    ipaddress.IPv6Network("3fff::/20"),  # documentation (RFC 9637), which ipaddress may not know
+)
 _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
 _RELAYS = ipaddress.IPv4Network("192.88.99.0/24")  # 6to4, given up by RFC 7526
 
@@ -114,7 +117,7 @@ def is_public(text: str) -> bool:
         return is_public(str(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)))
     if address.sixtofour is not None:
         return is_public(str(address.sixtofour))
-    if address.scope_id is not None or any(address in network for network in _TUNNELS):
+    if address.scope_id is not None or any(address in network for network in _NOT_ROUTED):
         return False
     return address in _UNICAST and address.is_global
 
