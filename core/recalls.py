@@ -58,7 +58,7 @@ def _take_back_answer(chat: Chat, turn: Turn, now: datetime) -> bool:
     elif not discarded:
         return False  # the answer is out
     logger.info("turn %s: its question was recalled, %d entries with it", turn.pk, discarded)
-    return _judge_anew(chat, turn, now)
+    return judge_anew(chat, turn, now)
 
 
 def _break_off(chat: Chat, turn: Turn, now: datetime) -> None:
@@ -71,8 +71,9 @@ def _break_off(chat: Chat, turn: Turn, now: datetime) -> None:
     journal.end(Held(chat, now), turn, state, error=QUESTION_RECALLED, detail=detail)
 
 
-def _judge_anew(chat: Chat, turn: Turn, now: datetime) -> bool:
-    """Gather again what the turn was to answer, where something in it still addresses the bot."""
+def judge_anew(chat: Chat, turn: Turn, now: datetime) -> bool:
+    """Gather again what a turn that was broken off was to answer, where something in it still
+    addresses the bot; returns whether it does."""
     items = InboundItem.objects.filter(turn=turn, recalled_at=None, is_old=False)
     senders = list(items.exclude(trigger="").values_list("sender_id", flat=True))
     if not senders or Turn.objects.filter(chat=chat, pk__gt=turn.pk).exists():

@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from core.forgetting import batches, registry
+from core.media import store
 from core.models import InboundItem, ItemMedia
 from stickers.models import FunnelCount, Picture, PictureKey, Sighting, Sticker
 
@@ -79,6 +80,8 @@ def _remove(stickers: QuerySet[Sticker], most: int | None = batches.MOST) -> reg
     ]
     Picture.objects.filter(pk__in=[picture.pk for picture in unused]).delete()
     batches.blank_log(Picture, [picture.pk for picture in unused])
+    for picture in unused:
+        store.remove(picture.sha256)
     return {"stickers": len(keys), "pictures": len(unused)}
 
 

@@ -39,7 +39,7 @@ def step(lease: Lease) -> Iterator[Held]:
         leases.extend(lease)
 
 
-def delete(rows: "QuerySet[Any]", most: int = MOST) -> int:
+def delete(rows: QuerySet[Any], most: int = MOST) -> int:
     """Delete some of these rows and what hangs on them; how many."""
     keys = list(rows.order_by("pk").values_list("pk", flat=True)[:most])
     # Rows may be wide, and are not read to be deleted.

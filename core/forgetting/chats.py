@@ -3,17 +3,20 @@
 Its row stays, with what operators set and the budgets that it has used; consent to learning ends.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.db.models import Max
+from django.db.models import Max, TextField
+from django.db.models.functions import Cast
 
 from core import chatsettings
 from core.database import ClockTimestamp
 from core.forgetting import batches, registry
 from core.leases import Held
+from core.media import fetching, store
 from core.models import (
     Chat,
     Decision,
@@ -27,6 +30,7 @@ from core.models import (
 
 FORGOTTEN = "forgotten"
 """The reason of what was under way when it was forgotten."""
+_KEPT = re.compile(f"{fetching.KEPT}([0-9a-f]{{64}})")
 _TURNS = 100  # their contexts are long
 
 
@@ -147,9 +151,18 @@ def items(chat_id: int, last: int | None = None) -> registry.Counts:
 
 
 def delete_items(keys: list[int]) -> registry.Counts:
-    """Delete items with what was fetched of them; its files go once that is committed."""
+    """Delete items with what was fetched of them; files that nothing else uses go once that is
+    committed."""
     media = ItemMedia.objects.filter(item__in=keys)
+    digests = {digest for row in media.values_list("sha256", "view") for digest in row if digest}
+    said = InboundItem.objects.annotate(said=Cast("parts", TextField())).filter(pk__in=keys)
+    for parts in said.filter(said__contains=fetching.KEPT).values_list("parts", flat=True):
+        values = [str(value) for part in parts for value in part["data"].values()]
+        # Of a part anything may come in; a digest is the name of a file.
+        digests.update(found[1] for found in map(_KEPT.fullmatch, values) if found)
     fetched = media.count()
     media.delete()
     InboundItem.objects.filter(pk__in=keys).only("pk").delete()
+    for digest in sorted(digests):
+        store.remove(digest)
     return {"items": len(keys), "media": fetched}

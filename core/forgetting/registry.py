@@ -36,6 +36,9 @@ _CORE: Mapping[str, str | Promise] = {
     "sent_messages": _("messages of the bot"),
     "gestures": _("gestures of the bot"),
     "members": _("members"),
+    "turns_emptied": _("turns whose words were emptied"),
+    "words_emptied": _("messages and gestures of the bot that were emptied"),
+    "mentions": _("items of others in which the account was named"),
 }
 _parts: list[Part] = []
 

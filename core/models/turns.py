@@ -85,6 +85,12 @@ class Turn(models.Model):
     def __str__(self) -> str:
         return f"#{self.pk} {self.state}"
 
+    @property
+    def is_forgotten(self) -> bool:
+        """Whether its words were emptied, because a person in them was forgotten: no turn begins
+        without any."""
+        return not self.messages
+
 
 class TurnStep(models.Model):
     """One model call of a turn with its tool calls: the unit that is committed."""

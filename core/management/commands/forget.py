@@ -1,7 +1,8 @@
 """`manage.py forget`: remove what is stored of a chat, or of a person."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -10,23 +11,30 @@ from django.utils.translation import gettext_lazy
 
 from core import addresses
 from core.errors import LeaseLost
-from core.forgetting import chats, registry
+from core.forgetting import chats, people, registry
 from core.management.listing import json_line
 from core.management.tables import table
+from core.models import Bot
 
 
 class Command(BaseCommand):
     help = str(
         gettext_lazy(
-            "Remove what is stored of a chat, learned stickers included, and say what went. It "
-            "can't be undone; where it breaks off, run it again."
+            "Remove what is stored of a chat, or of a person, learned stickers included, and say "
+            "what went. It can't be undone; where it breaks off, run it again."
         )
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("chat", metavar="KIND:ID", help=_("the chat, as in group:20001"))
+        which = parser.add_mutually_exclusive_group(required=True)
+        which.add_argument(
+            "chat", metavar="KIND:ID", nargs="?", help=_("the chat, as in group:20001")
+        )
+        which.add_argument(
+            "--user", metavar="ID", help=_("the person with this account, in all chats")
+        )
         parser.add_argument(
-            "--bot", metavar="SELF_ID", help=_("only with this bot, where several are in it")
+            "--bot", metavar="SELF_ID", help=_("only what belongs to this bot's account")
         )
         parser.add_argument("--yes", action="store_true", help=_("do not ask first"))
         parser.add_argument(
@@ -36,19 +44,19 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        is_person = options["user"] is not None
+        name = options["user"] if is_person else options["chat"]
         try:
             bot = addresses.find_bot(options["bot"]) if options["bot"] else None
-            key = addresses.parse_chat(options["chat"])
-            found = list(addresses.find_chats(key, bot).order_by("pk"))
+            forget = _person(name, bot) if is_person else _chats(name, bot)
+            if not options["yes"] and not options["json"]:
+                _ask(name)
+            went = forget()
         except addresses.BadAddress as error:
             raise CommandError(str(error)) from None
-        if not options["yes"] and not options["json"]:
-            _ask(str(key))
-        try:
-            went = chats.forget_all(found)
         except LeaseLost:
             raise CommandError(_("The same is being forgotten already; run it again.")) from None
-        self._tell(str(key), registry.told(went), as_json=options["json"])
+        self._tell(name, registry.told(went), as_json=options["json"])
 
     def _tell(self, name: str, went: Mapping[str, int], *, as_json: bool) -> None:
         if as_json:
@@ -59,6 +67,17 @@ class Command(BaseCommand):
         rows = [[str(labels[kind]), str(count)] for kind, count in went.items() if count]
         for line in table([_("KIND"), _("ROWS")], rows):
             self.stdout.write(line)
+
+
+def _chats(typed: str, bot: Bot | None) -> Callable[[], registry.Counts]:
+    found = list(addresses.find_chats(addresses.parse_chat(typed), bot).order_by("pk"))
+    return partial(chats.forget_all, found)
+
+
+def _person(typed: str, bot: Bot | None) -> Callable[[], registry.Counts]:
+    user_id = addresses.parse_self_id(typed)
+    people.find(user_id, bot)
+    return partial(people.forget, user_id, bot=bot)
 
 
 def _ask(name: str) -> None:

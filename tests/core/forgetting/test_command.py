@@ -52,6 +52,12 @@ def test_what_went_is_one_json_line_and_nothing_else() -> None:
         (("group:20009",), "group:20009"),
         (("group:20001", "--bot", "9"), "9"),
         (("20001",), "20001"),
+        ((), "--user"),
+        (("group:20001", "--user", "10002"), "--user"),
+        (("--user", "10009"), "10009"),
+        (("--user", ""), "account"),
+        (("--user", "30001", "--bot", "9"), "9"),
+        (("--user", "1"), "--bot"),
     ],
 )
 def test_what_is_not_known_is_one_clear_line_and_changes_nothing(
@@ -60,6 +66,17 @@ def test_what_is_not_known_is_one_clear_line_and_changes_nothing(
     make_item(make_chat(make_bot("1"), external_id="20001"))
     assert named in complaint(*arguments)
     assert InboundItem.objects.exists()
+
+
+def test_a_person_is_forgotten_with_all_bots_or_with_one() -> None:
+    mine, theirs = (make_chat(make_bot(self_id), external_id="20001") for self_id in "12")
+    for chat in (mine, theirs):
+        make_item(chat, sender_id="10002")
+    (line,) = run("--user", "10002", "--bot", "1", "--json").splitlines()
+    assert json.loads(line)["items"] == 1
+    assert [item.chat for item in InboundItem.objects.all()] == [theirs]
+    assert "10002" in run("--user", "10002")
+    assert not InboundItem.objects.exists()
 
 
 class Terminal(io.StringIO):

@@ -27,22 +27,19 @@ def places_of(*words: str) -> set[str]:
     itself, also as JSON or bytes have it."""
     spelled = {*words, *(json.dumps(word)[1:-1] for word in words)}
     pattern = "|".join(rf"(^|[^0-9A-Za-z]){re.escape(word)}([^0-9A-Za-z]|$)" for word in spelled)
-    escaped = "|".join(re.escape(_as_bytes(word)) for word in words)
+    # Bytes are shown in hexadecimal; a short word may stand in them by chance.
+    pattern += "".join(f"|{word.encode().hex()}" for word in words if len(word) > 5)
     found = set()
     with connection.cursor() as cursor:
         cursor.execute(_TEXTS)
         for table, column in cursor.fetchall():
             cursor.execute(
                 f'SELECT EXISTS (SELECT 1 FROM "{table}" WHERE "{column}"::text ~ %s)',  # noqa: S608
-                [f"{pattern}|{escaped}"],
+                [pattern],
             )
             if cursor.fetchone()[0]:
                 found.add(f"{table}.{column}")
     return found
-
-
-def _as_bytes(word: str) -> str:
-    return r"\x" + word.encode().hex() if len(word) > 8 else word
 
 
 def at(bot: Bot, key: str, title: str = "") -> tuple[Bot, ChatAddress]:
