@@ -8,6 +8,7 @@ from botgateway import segments as wire
 from botgateway.simulator.world import Frame, Id, Said, World, wire_id
 
 Params = Mapping[str, Any]
+INLINE = "base64://"
 
 
 class Refused(Exception):
@@ -214,7 +215,7 @@ def shown_emoji(emoji: str) -> str:
 
 def shown(segments: list[dict[str, Any]], world: World) -> str:
     """A message as one readable line."""
-    words = {"image": "[image]", "mface": "[sticker]", "record": "[voice]", "video": "[video]"}
+    words = {"image": "[image]", "record": "[voice]", "video": "[video]"}
     pieces = []
     for segment in wire.parse(segments):
         match segment.type:
@@ -226,9 +227,21 @@ def shown(segments: list[dict[str, Any]], world: World) -> str:
                 pieces.append("")
             case "file":
                 pieces.append(f"[file {segment.data.get('file')}]")
+            case "mface":
+                pieces.append(f"[sticker {segment.data.get('summary', '')}]")
+            case "image" if segment.data.get("sub_type") == 1:
+                pieces.append(f"[sticker{_size(segment.data)}]")
             case other:
                 pieces.append(words.get(other, f"[{other}]"))
     return "".join(pieces)
+
+
+def _size(data: Mapping[str, Any]) -> str:
+    """How large a picture is that stands in its segment; nothing of one that stands elsewhere."""
+    file = str(data.get("file", ""))
+    if not file.startswith(INLINE):
+        return ""
+    return f", {(len(file) - len(INLINE)) * 3 // 4:,} bytes"
 
 
 _HANDLERS: dict[str, Callable[[World, Params], Answer]] = {

@@ -1,6 +1,7 @@
 """The simulated platform's connection: dials the gateway, tells it events, answers its calls."""
 
 import asyncio
+import base64
 import contextlib
 import hashlib
 import json
@@ -12,6 +13,7 @@ import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
 from botgateway.simulator.answers import Answer, Refused, answer
+from botgateway.simulator.drawing import drawn
 from botgateway.simulator.world import Frame, Id, Said, World, wire_id
 
 MAX_FRAME_BYTES = 50 * 2**20
@@ -136,7 +138,7 @@ class SimulatedPlatform:
         reply_to: int | None = None,
         sticker: str | None = None,
     ) -> Said:
-        """Somebody says something; `sticker` is the name of an invented collected sticker."""
+        """Somebody says something; `sticker` names a collected sticker that is drawn for the name."""
         segments: list[dict[str, Any]] = []
         if reply_to is not None:
             segments.append({"type": "reply", "data": {"id": str(reply_to)}})
@@ -146,7 +148,7 @@ class SimulatedPlatform:
         if text:
             segments.append({"type": "text", "data": {"text": text}})
         if sticker is not None:
-            segments.append(sticker_segment(sticker))
+            segments.append(sticker_segment(drawn(sticker)))
         return await self.say_segments(chat, user, segments)
 
     async def say_segments(self, chat: str, user: Id, segments: list[dict[str, Any]]) -> Said:
@@ -238,11 +240,31 @@ def failure(call: Frame, retcode: int, message: str) -> Frame:
     return {**common, "message": message, "wording": message, "echo": call.get("echo")}
 
 
-def sticker_segment(name: str) -> dict[str, Any]:
-    """A collected sticker as NapCat tells it; the same name is the same sticker."""
-    digest = hashlib.md5(name.encode(), usedforsecurity=False).hexdigest().upper()
-    data = {"summary": "[动画表情]", "file": f"{digest}.gif", "sub_type": 1, "url": ""}
-    return {"type": "image", "data": {**data, "file_size": "1024"}}
+def sticker_segment(content: bytes) -> dict[str, Any]:
+    """A collected sticker as NapCat tells it, but for its address: the picture itself, since the
+    simulated platform has no server."""
+    digest = hashlib.md5(content, usedforsecurity=False).hexdigest().upper()
+    suffix = "gif" if content.startswith(b"GIF8") else "png"
+    data = {"summary": "[动画表情]", "file": f"{digest}.{suffix}", "sub_type": 1}
+    return {"type": "image", "data": {**data, **_address(content)}}
+
+
+def face_segment(name: str) -> dict[str, Any]:
+    """One of the platform's own faces as NapCat tells it; the same name is the same face."""
+    digest = hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
+    data = {
+        "summary": f"[{name}]",
+        "file": f"{digest[:2]}-{digest}.gif",
+        "key": digest[:16],
+        "emoji_id": digest,
+        "emoji_package_id": 231764,
+    }
+    return {"type": "image", "data": {**data, **_address(drawn(name))}}
+
+
+def _address(content: bytes) -> dict[str, str]:
+    url = f"base64://{base64.b64encode(content).decode()}"
+    return {"url": url, "file_size": str(len(content))}
 
 
 def _shown(url: str) -> str:

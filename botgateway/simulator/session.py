@@ -2,18 +2,29 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from botgateway.simulator.answers import Answer, shown
-from botgateway.simulator.platform import HandshakeRefused, NoConnection, SimulatedPlatform
+from botgateway.simulator.drawing import drawn
+from botgateway.simulator.platform import (
+    HandshakeRefused,
+    NoConnection,
+    SimulatedPlatform,
+    face_segment,
+    sticker_segment,
+)
 from botgateway.simulator.world import Id, Said, wire_id
 
 HELP = """\
   @bot hello            say it to the bot; without @bot the group says it among itself
   /as 10003 Bob         be somebody else           /private  /group 20001   go elsewhere
-  /sticker [NAME]       send a sticker             /poke                    poke the bot
+  /sticker [NAME|FILE]  send a sticker             /face [NAME]             send a market face
+  /poke                 poke the bot
   /quote N words        quote message #N           /react N 👍              react to it
   /recall N             recall it                  /help                    /quit"""
 
+MOST_PICTURE_BYTES = 4 * 2**20
+"""An event holds it twice, and a frame may have 16 MiB."""
 RECONNECT_SECONDS = 3.0
 RECONNECT_ATTEMPTS = 20
 _REPLACED_CODES = range(4000, 5000)
@@ -43,6 +54,7 @@ class Session:
             "/private": self._go_private,
             "/group": self._go_to_group,
             "/sticker": self._send_sticker,
+            "/face": self._send_face,
             "/poke": self._poke,
             "/quote": self._quote,
             "/react": self._react,
@@ -181,7 +193,12 @@ class Session:
         self._show_place()
 
     async def _send_sticker(self, rest: str) -> None:
-        self._show(await self._platform.say(self._chat, self._user, sticker=rest or "wave"))
+        segment = sticker_segment(_picture(rest) if rest else drawn("wave"))
+        self._show(await self._platform.say_segments(self._chat, self._user, [segment]))
+
+    async def _send_face(self, rest: str) -> None:
+        segment = face_segment(rest or "wave")
+        self._show(await self._platform.say_segments(self._chat, self._user, [segment]))
 
     async def _poke(self, _rest: str) -> None:
         await self._platform.poke(self._chat, self._user)
@@ -233,6 +250,20 @@ class Session:
 
     def _name(self, user: Id) -> str:
         return self._platform.world.name(user)
+
+
+def _picture(named: str) -> bytes:
+    """The picture in a file, or the one that is drawn for a name where there is no such file."""
+    path = Path(named).expanduser()
+    try:
+        if not path.is_file():
+            return drawn(named)
+        content = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise Misused(f"{named}: {error}") from None
+    if len(content) > MOST_PICTURE_BYTES:
+        raise Misused(f"{named} is larger than {MOST_PICTURE_BYTES:,} bytes")
+    return content
 
 
 def _closed(code: int | None, reason: str) -> str:

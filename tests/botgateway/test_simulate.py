@@ -1,17 +1,21 @@
 """`manage.py simulate`: what a person types, and what is shown."""
 
 import asyncio
+import base64
 import hashlib
 import http
 import io
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from botgateway import events, frames, parts
 from botgateway.simulator import bots
 from botgateway.simulator.platform import NoConnection, SimulatedPlatform
-from botgateway.simulator.session import Session
+from botgateway.simulator.session import MOST_PICTURE_BYTES, Session
 from botgateway.simulator.world import World
 from core.models import Bot
 from tests.botgateway.gateway_stub import GatewayStub, gateway_stub
@@ -103,6 +107,54 @@ async def test_every_command_tells_the_gateway_something() -> None:
 async def test_a_wrong_line_is_answered_with_how_to_write_it(line: str, told: str) -> None:
     async with gateway_stub() as stub:
         assert f"? {told}" in await _simulate(stub, f"{line}\n")
+
+
+def _sent(event: dict[str, Any]) -> tuple[str, bytes]:
+    """The stable id by which the gateway knows a sticker of an event, and its bytes."""
+    message = frames.decode(json.dumps(event))
+    assert isinstance(message, events.MessageEvent)
+    (part,) = parts.from_segments(message.segments)
+    assert part.type == "sticker"
+    address = event["message"][0]["data"]["url"]
+    return part.data["id"], base64.b64decode(address.removeprefix("base64://"))
+
+
+async def test_stickers_are_told_with_their_pictures(tmp_path: Path) -> None:
+    mine = tmp_path / "my sticker.gif"
+    mine.write_bytes(b"GIF89a of my own")
+    typed = f"/sticker cat\n/sticker {mine}\n/face hug\n/sticker dog\n/sticker cat\n"
+    async with gateway_stub() as stub:
+        shown = await _simulate(stub, typed)
+        cat, own, face, dog, again = map(_sent, stub.events[1:6])
+    assert own[1] == b"GIF89a of my own"
+    assert own[0] == f"md5:{hashlib.md5(own[1], usedforsecurity=False).hexdigest()}"
+    assert cat[1].startswith(b"\x89PNG")
+    assert face[0] == f"mface:{hashlib.md5(b'hug', usedforsecurity=False).hexdigest()}"
+    assert cat == again
+    assert cat != dog
+    assert "#1 Ann: [sticker]" in shown
+
+
+async def test_a_sticker_file_that_is_too_large_is_not_sent(tmp_path: Path) -> None:
+    large = tmp_path / "large.gif"
+    large.write_bytes(b"GIF89a".ljust(MOST_PICTURE_BYTES + 1))
+    async with gateway_stub() as stub:
+        assert "larger than" in await _simulate(stub, f"/sticker {large}\n")
+        assert len(stub.events) == 1
+
+
+async def test_stickers_of_the_bot_are_shown() -> None:
+    picture = {"file": "base64://R0lGODlh", "sub_type": 1, "subType": 1}
+    face = {"emoji_id": "a1", "emoji_package_id": 5, "key": "k", "summary": "[hug]"}
+    async with gateway_stub() as stub:
+        running = asyncio.create_task(_simulate(stub, "hi\n", linger=1))
+        await stub.event(1)
+        for kind, data in (("image", picture), ("mface", face)):
+            message = [{"type": kind, "data": data}]
+            await stub.call("send_group_msg", group_id=20001, message=message)
+        shown = await running
+    assert "#2 bot: [sticker, 6 bytes]" in shown
+    assert "#3 bot: [sticker [hug]]" in shown
 
 
 async def test_gestures_of_the_bot_are_shown() -> None:
