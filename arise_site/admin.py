@@ -1,13 +1,21 @@
 """People who may enter the console, in the console's own looks."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
+from core import reach
 from core.admin.theme import ModelAdmin
+from core.models import PersonLimit
 
 if TYPE_CHECKING:
     from django.contrib.auth.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
@@ -20,6 +28,7 @@ admin.site.unregister(Group)
 
 @admin.register(User)
 class UserAdmin(DjangoUserAdmin, ModelAdmin[User]):  # type: ignore[type-arg]
+    belongs = reach.UNLIMITED_ALONE
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -27,4 +36,30 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin[User]):  # type: ignore[type-arg]
 
 @admin.register(Group)
 class GroupAdmin(DjangoGroupAdmin, ModelAdmin[Group]):
-    pass
+    belongs = reach.UNLIMITED_ALONE
+
+
+@admin.register(PersonLimit)
+class PersonLimitAdmin(ModelAdmin[PersonLimit]):
+    """Who sees and does something in chosen bots and chats alone."""
+
+    belongs = reach.UNLIMITED_ALONE
+    list_display = ("person", "chosen_bots", "chosen_chats")
+    list_select_related = ("person",)
+    search_fields = ("person__username",)
+    autocomplete_fields = ("person", "bots", "chats")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[PersonLimit]:
+        return super().get_queryset(request).prefetch_related("bots", "chats")
+
+    @admin.display(description=_("bots"))
+    def chosen_bots(self, limit: PersonLimit) -> SafeString:
+        return _names(limit.bots.all())
+
+    @admin.display(description=_("chats"))
+    def chosen_chats(self, limit: PersonLimit) -> SafeString:
+        return _names(limit.chats.all())
+
+
+def _names(rows: Iterable[object]) -> SafeString:
+    return format_html_join(", ", "<bdi>{}</bdi>", ((row,) for row in rows))

@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from botgateway.admin import (
+    RefusedConnectionAdmin,
     connection_state,
     implementation_of,
     live,
@@ -24,8 +25,10 @@ from botgateway.admin import (
     with_open_connections,
 )
 from botgateway.models import RefusedConnection
+from core import reach
 from core.admin import display
 from core.models import Bot, Chat, OutboxEntry, SentMessage, Turn
+from core.reach import Person
 
 _SHOWN = 5
 _SHOWN_BOTS = 12
@@ -65,34 +68,45 @@ class ServingModel:
     host: str
 
 
+class Within:
+    """The rows that a person reaches."""
+
+    def __init__(self, person: Person) -> None:
+        self.bots = reach.narrowed(Bot.objects.all(), reach.to_bot("pk"), person)
+        self.chats = reach.narrowed(Chat.objects.all(), reach.to_chat("pk"), person)
+        self.turns = reach.narrowed(Turn.objects.all(), reach.to_chat(), person)
+        self.entries = reach.narrowed(OutboxEntry.objects.all(), reach.to_chat(), person)
+        refusals = RefusedConnection.objects.all()
+        self.refusals = reach.narrowed(refusals, RefusedConnectionAdmin.belongs, person)
+
+
 def overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """What the theme's DASHBOARD_CALLBACK is: the index page's context."""
     since = timezone.now() - LATELY
-    bots = list(with_open_connections(Bot.objects.all())[: _SHOWN_BOTS + 1])
+    within = Within(request.user)
+    bots = list(with_open_connections(within.bots)[: _SHOWN_BOTS + 1])
     return context | {
         "title": _("Overview"),
         "model": serving_model(),
         "bots": [_bot_line(bot) for bot in bots[:_SHOWN_BOTS]],
         "more_bots": len(bots) > _SHOWN_BOTS,
         "websocket_url": _websocket_url(request),
-        "waiting": _waiting(),
+        "waiting": _waiting(within),
         "latest_turns": list(
-            Turn.objects.select_related("chat").defer("messages", "tools").order_by("-id")[:_SHOWN]
+            within.turns.select_related("chat").defer("messages", "tools").order_by("-id")[:_SHOWN]
         ),
         "failed_turns": list(
-            Turn.objects.select_related("chat")
+            within.turns.select_related("chat")
             .defer("messages", "tools")
             .filter(state__in=(Turn.State.FAILED, Turn.State.ABANDONED), ended_at__gte=since)
             .order_by("-id")[:_SHOWN]
         ),
         "failed_entries": list(
-            OutboxEntry.objects.select_related("chat", "message")
+            within.entries.select_related("chat", "message")
             .filter(state__in=_WENT_WRONG, settled_at__gte=since)
             .order_by("-id")[:_SHOWN]
         ),
-        "refusals": list(
-            RefusedConnection.objects.filter(last_at__gte=since).order_by("-last_at")[:_SHOWN]
-        ),
+        "refusals": list(within.refusals.filter(last_at__gte=since).order_by("-last_at")[:_SHOWN]),
     }
 
 
@@ -119,9 +133,9 @@ def _bot_line(bot: Bot) -> BotLine:
     )
 
 
-def _waiting() -> list[Waiting]:
-    due = Chat.objects.filter(turn_due_at__isnull=False).count()
-    running = Turn.objects.filter(state=Turn.State.RUNNING).count()
+def _waiting(within: Within) -> list[Waiting]:
+    due = within.chats.filter(turn_due_at__isnull=False).count()
+    running = within.turns.filter(state=Turn.State.RUNNING).count()
     return [
         Waiting(_("chats to be judged"), due, display.list_url(Chat, turn_due_at__isempty=0)),
         Waiting(
@@ -129,14 +143,14 @@ def _waiting() -> list[Waiting]:
             running,
             display.list_url(Turn, state__exact=Turn.State.RUNNING.value),
         ),
-        *_outbox(),
+        *_outbox(within),
     ]
 
 
-def _outbox() -> list[Waiting]:
+def _outbox(within: Within) -> list[Waiting]:
     state = OutboxEntry.State
     unknown, changes = state.UNKNOWN.value, [action.value for action in _CHANGES]
-    counted: dict[str, int] = OutboxEntry.objects.filter(state__in=_OPEN).aggregate(
+    counted: dict[str, int] = within.entries.filter(state__in=_OPEN).aggregate(
         pending=Count("pk", filter=Q(state=state.PENDING)),
         sending=Count("pk", filter=Q(state=state.SENDING)),
         messages=Count("pk", filter=Q(state=unknown, action=OutboxEntry.Action.SEND)),

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.apps import apps
+from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -40,6 +42,7 @@ _GROUPS: tuple[tuple[str | Promise, tuple[tuple[str | Promise, str, str], ...]],
         (
             (_("Users"), "person", "auth.user"),
             (_("Groups"), "shield_person", "auth.group"),
+            (_("Limits"), "visibility_lock", "core.personlimit"),
         ),
     ),
 )
@@ -62,5 +65,5 @@ def _item(title: str | Promise, icon: str, name: str) -> dict[str, Any]:
 
 
 def _may_see(request: HttpRequest, name: str) -> bool:
-    app, model = name.split(".")
-    return any(request.user.has_perm(f"{app}.{act}_{model}") for act in ("view", "change"))
+    page = admin.site.get_model_admin(apps.get_model(name))
+    return page.has_view_or_change_permission(request)

@@ -15,10 +15,12 @@ from django.utils.translation import gettext_lazy
 
 from botgateway import own_reports
 from botgateway.models import Connection, RefusedConnection
+from core import reach
 from core.admin import display
 from core.admin.bots import BotAdmin
 from core.admin.facts import FactAdmin
 from core.models import Bot
+from core.reach import Reach, Rule
 
 _CONNECTED = display.moment("connected_at", gettext_lazy("connected"))
 _LAST_FRAME = display.moment("last_frame_at", gettext_lazy("last frame"))
@@ -127,6 +129,7 @@ def _line(connection: Connection) -> SafeString:
 
 @admin.register(Connection)
 class ConnectionAdmin(FactAdmin[Connection]):
+    belongs = reach.to_bot()
     list_display = (
         _CONNECTED,
         "bot",
@@ -178,8 +181,14 @@ class ConnectionAdmin(FactAdmin[Connection]):
         return format_html("{} {}", label, own_reports.advice(connection))
 
 
+def _refusals(rows: QuerySet[RefusedConnection], within: Reach) -> QuerySet[RefusedConnection]:
+    """Those that named an account of a bot within reach."""
+    return rows.filter(self_id__in=Bot.objects.filter(pk__in=within.bots).values("self_id"))
+
+
 @admin.register(RefusedConnection)
 class RefusedConnectionAdmin(FactAdmin[RefusedConnection]):
+    belongs = Rule(_refusals)
     list_display = (
         _LAST,
         "shown_self_id",

@@ -5,9 +5,9 @@ from typing import Any
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce, Length
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -16,9 +16,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from core import reach
 from core.admin import display
 from core.admin.theme import ModelAdmin, ModelForm
 from core.models import Chat
+from core.reach import Reach, Rule
 from skills import comparing, importing, preview, store
 from skills.errors import BadImport
 from skills.forms import SkillForm, UploadForm
@@ -27,6 +29,9 @@ from skills.models import Skill, SkillReads, SkillVersion
 
 _CHANGED = display.moment("updated_at", gettext_lazy("changed"))
 _MOST_SHOWN = 50
+_OF_BOTS: QuerySet[Any] = Skill.bots.through._default_manager.all()
+_OF_CHATS: QuerySet[Any] = Skill.chats.through._default_manager.all()
+_READS = "shown_reads"
 
 
 def _count_of(rows: QuerySet[Any]) -> Coalesce:
@@ -35,16 +40,32 @@ def _count_of(rows: QuerySet[Any]) -> Coalesce:
     return Coalesce(Subquery(counted.annotate(n=Count("pk")).values("n")), 0)
 
 
-def _times_of(level: str) -> Coalesce:
-    reads = SkillReads.objects.filter(skill_id=OuterRef("pk"), level=level).order_by()
-    summed = reads.values("skill_id").annotate(n=Sum("times")).values("n")
+def _times_of(reads: QuerySet[SkillReads], level: str) -> Coalesce:
+    counted = reads.filter(skill_id=OuterRef("pk"), level=level).order_by()
+    summed = counted.values("skill_id").annotate(n=Sum("times")).values("n")
     return Coalesce(Subquery(summed, output_field=IntegerField()), 0)
+
+
+def _within(skills: QuerySet[Skill], within: Reach) -> QuerySet[Skill]:
+    """Those that a chat within reach has, or would have if they were enabled."""
+    for_chats = Skill.chats.through._default_manager.filter(chat__in=within.chat_keys())
+    reached_bots = Chat.objects.filter(pk__in=within.chat_keys()).values("bot")
+    for_bots = Skill.bots.through._default_manager.filter(bot__in=reached_bots)
+    return skills.filter(
+        Q(for_all_chats=True)
+        | Q(pk__in=for_chats.values("skill"))
+        | Q(pk__in=for_bots.values("skill"))
+    )
 
 
 @admin.register(Skill)
 class SkillAdmin(ModelAdmin[Skill]):
-    """Skills are written here, or brought in as a zip; each text that one had is kept."""
+    """Skills are written here, or brought in as a zip; each text that one had is kept.
 
+    They concern many chats at once, so limited people only read them.
+    """
+
+    belongs = Rule(_within, may_edit=False)
     form = SkillForm
     list_display = ("shown", "purpose", "enabled", "scope", "size", "read", _CHANGED)
     list_display_links = ("shown",)
@@ -63,17 +84,41 @@ class SkillAdmin(ModelAdmin[Skill]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Skill]:
+        bots = reach.narrowed(_OF_BOTS, reach.to_bot(), request.user)
+        chats = reach.narrowed(_OF_CHATS, reach.to_chat(), request.user)
+        reads = reach.narrowed(SkillReads.objects.all(), reach.to_chat(), request.user)
         return (
             super()
             .get_queryset(request)
             .annotate(
                 length=Length("body"),
-                bot_count=_count_of(Skill.bots.through._default_manager.all()),
-                chat_count=_count_of(Skill.chats.through._default_manager.all()),
-                full_reads=_times_of(SkillReads.Level.FULL),
-                summary_reads=_times_of(SkillReads.Level.SUMMARY),
+                bot_count=_count_of(bots),
+                chat_count=_count_of(chats),
+                full_reads=_times_of(reads, SkillReads.Level.FULL),
+                summary_reads=_times_of(reads, SkillReads.Level.SUMMARY),
             )
         )
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Any:
+        skill = super().get_object(request, object_id, from_field)
+        reads = skill.reads.select_related("chat").order_by("-last_at")
+        setattr(skill, _READS, reach.narrowed(reads, reach.to_chat(), request.user))
+        return skill
+
+    def get_fieldsets(self, request: HttpRequest, obj: Skill | None = None) -> Any:
+        if not self.is_limited(request):
+            return self.fieldsets
+        # The names of bots and chats out of reach are nobody else's business: their number within it.
+        shown = {"fields": ("enabled", "for_all_chats", "scope")}
+        return tuple(
+            (title, shown if "chats" in options["fields"] else options)
+            for title, options in self.fieldsets
+        )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Skill | None = None) -> Any:
+        return (*self.readonly_fields, *(("scope",) if self.is_limited(request) else ()))
 
     def save_model(
         self, request: HttpRequest, obj: Skill, form: ModelForm[Skill], change: bool
@@ -127,7 +172,7 @@ class SkillAdmin(ModelAdmin[Skill]):
 
     @admin.display(description=gettext_lazy("where it was read"))
     def used(self, skill: Skill) -> SafeString | str:
-        rows = skill.reads.select_related("chat").order_by("-last_at")[:_MOST_SHOWN]
+        rows = getattr(skill, _READS, skill.reads.none())[:_MOST_SHOWN]
         shown = [
             (
                 display.link(display.change_url(Chat, row.chat_id), row.chat),
@@ -190,8 +235,6 @@ class SkillAdmin(ModelAdmin[Skill]):
         skill = self.get_object(request, object_id)
         if not self.has_view_permission(request, skill):
             raise PermissionDenied
-        if skill is None:
-            raise Http404
         if request.method == "POST":
             return self._bring_back(request, skill)
         versions = list(skill.versions.select_related("made_by").defer("body")[:_MOST_SHOWN])

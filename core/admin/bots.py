@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core import tokens
+from core import reach, tokens
 from core.admin import display, switches
 from core.admin.switches import ListForm, SwitchesForm
 from core.admin.theme import ModelAdmin, ModelForm
@@ -21,6 +21,7 @@ from core.models import Bot, Chat
 class BotAdmin(ModelAdmin[Bot]):
     """Bots are made and switched here; one that has chats is switched off rather than deleted."""
 
+    belongs = reach.to_bot("pk")
     list_display: tuple[str, ...] = (
         "self_id",
         "shown_name",
@@ -32,6 +33,7 @@ class BotAdmin(ModelAdmin[Bot]):
     list_editable = ("enabled",)
     list_filter = ("enabled",)
     search_fields = ("self_id", "name")
+    ordering = ("self_id",)
     actions = ("new_token",)
     form = SwitchesForm
     change_form_template = "admin/core/switched_form.html"

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from core import chatsettings, standing
+from core import chatsettings, reach, standing
 from core.admin import display, switches
 from core.admin.facts import CappedPaginator, ChatFilter, FactAdmin
 from core.admin.switches import ListForm, SwitchesForm
@@ -37,6 +37,7 @@ _LEFT = display.moment("left_at", _("left"))
 class ChatAdmin(ModelAdmin[Chat]):
     """Chats appear by themselves when somebody speaks in them; here they are switched."""
 
+    belongs = reach.to_chat("pk")
     list_display = (
         "shown",
         "bot",
@@ -207,6 +208,7 @@ class ChatAdmin(ModelAdmin[Chat]):
 
 @admin.register(Member)
 class MemberAdmin(FactAdmin[Member]):
+    belongs = reach.to_chat()
     list_display = ("shown_name", "user_id", "role", "chat", _LAST_SEEN, _LEFT)
     list_select_related = ("chat",)
     list_filter = (ChatFilter,)

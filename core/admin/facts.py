@@ -10,6 +10,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from core.admin import display
+from core.admin.reached import page_of
 from core.admin.theme import ModelAdmin, Paginator
 from core.models import Chat
 
@@ -69,7 +70,9 @@ class ChatFilter(admin.SimpleListFilter):
         chosen = request.GET.get(self.parameter_name, "")
         if not chosen:
             return []
-        chat = Chat.objects.filter(pk=chosen).first() if _is_key(chosen) else None
+        page = page_of(model_admin, Chat)
+        chats = page.reached(request, Chat.objects.all()) if page else Chat.objects.none()
+        chat = chats.filter(pk=chosen).first() if _is_key(chosen) else None
         # With no choice at all the filter would be left out, and the list be everybody's.
         return [(chosen, str(chat) if chat else "–")]
 

@@ -7,7 +7,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from core import records
+from core import reach, records
 from core.admin import display
 from core.admin.facts import ChatFilter, FactAdmin
 from core.models import Decision, InboundItem
@@ -19,6 +19,7 @@ _RECALLED = display.moment("recalled_at", _("recalled"))
 
 @admin.register(InboundItem)
 class InboundItemAdmin(FactAdmin[InboundItem]):
+    belongs = reach.to_chat()
     list_display = (
         _RECEIVED,
         "chat",
@@ -93,6 +94,7 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
 
 @admin.register(Decision)
 class DecisionAdmin(FactAdmin[Decision]):
+    belongs = reach.to_chat()
     list_display = (_DECIDED, "chat", "shown_verdict", "reason", "items", "turn_link")
     list_display_links = (_DECIDED,)
     list_select_related = ("chat",)

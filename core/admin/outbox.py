@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from core import reach
 from core.admin import display, versions
 from core.admin.facts import ChatFilter
 from core.admin.settling import UNKNOWN, SettlingAdmin, settle_and_tell
@@ -27,6 +28,7 @@ _SETTLED = display.moment("settled_at", gettext_lazy("settled"))
 
 @admin.register(SentMessage)
 class SentMessageAdmin(SettlingAdmin[SentMessage]):
+    belongs = reach.to_chat()
     list_display = (
         _WRITTEN,
         "chat",
@@ -114,6 +116,7 @@ class SentMessageAdmin(SettlingAdmin[SentMessage]):
 
 @admin.register(OutboxEntry)
 class OutboxEntryAdmin(SettlingAdmin[OutboxEntry]):
+    belongs = reach.to_chat()
     list_display = (
         _WRITTEN,
         "chat",
@@ -199,7 +202,7 @@ class OutboxEntryAdmin(SettlingAdmin[OutboxEntry]):
         outcome = request.POST.get("outcome")
         if outcome not in ("done", "not_done"):
             return HttpResponseBadRequest("outcome is done or not_done")
-        entries = OutboxEntry.objects.select_related("message")
+        entries = self.reached(request, OutboxEntry.objects.select_related("message"))
         entry = get_object_or_404(entries, pk=object_id)
         settle_and_tell(self, request, entry, was_sent=outcome == "done")
         shown = entry.message if request.POST.get("back") == "message" else None

@@ -3,12 +3,20 @@
 Pages use nothing of the theme beyond these, so that another theme is a change of this file.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from django.db.models import Model
+
+from core.admin.reached import Reached
 
 if TYPE_CHECKING:
-    from django.contrib.admin import ModelAdmin
     from django.core.paginator import Paginator
     from django.forms import ModelForm
+
+    Row = TypeVar("Row", bound=Model)
+
+    class ModelAdmin(Reached[Row], Generic[Row]):
+        """The page of a model; it says to what its rows belong."""
 else:
     from django.core import paginator
     from django.forms import models
@@ -20,8 +28,8 @@ else:
         def __class_getitem__(cls, parameters):
             return cls
 
-    class ModelAdmin(Subscriptable, admin.ModelAdmin):
-        """The page of a model."""
+    class ModelAdmin(Subscriptable, Reached[Any], admin.ModelAdmin):
+        """The page of a model; it says to what its rows belong."""
 
     class ModelForm(Subscriptable, models.ModelForm):
         """The form of a row."""

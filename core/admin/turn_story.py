@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from core.admin import display
@@ -63,11 +64,11 @@ class Story:
     retries: int
 
 
-def find(object_id: str) -> Turn | None:
-    """The turn of a page's address, with its chat and bot."""
+def find(turns: QuerySet[Turn], object_id: str) -> Turn | None:
+    """The one of these turns that a page's address names, with its chat and bot."""
     if not object_id.isdecimal() or len(object_id) > 18:
         return None
-    return Turn.objects.select_related("chat__bot").filter(pk=object_id).first()
+    return turns.select_related("chat__bot").filter(pk=object_id).first()
 
 
 def tell(turn: Turn) -> Story:

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from core import reach
 from core.admin import display, turn_story
 from core.admin.facts import ChatFilter, FactAdmin
 from core.models import Turn
@@ -17,6 +18,7 @@ _STARTED = display.moment("started_at", _("started"))
 
 @admin.register(Turn)
 class TurnAdmin(FactAdmin[Turn]):
+    belongs = reach.to_chat()
     list_display = (
         _STARTED,
         "chat",
@@ -46,7 +48,7 @@ class TurnAdmin(FactAdmin[Turn]):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        turn = turn_story.find(object_id)
+        turn = turn_story.find(self.reached(request, Turn.objects.all()), object_id)
         story = turn_story.tell(turn) if turn else None
         return super().change_view(
             request, object_id, form_url, {**(extra_context or {}), "story": story}

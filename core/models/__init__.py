@@ -5,6 +5,7 @@ from core.models.chats import CapabilitySetting, Chat, Member
 from core.models.inbound import Decision, InboundItem, InboundKey
 from core.models.media import ItemMedia, StoredMedia
 from core.models.outbox import OutboxEntry, SentMessage
+from core.models.people import PersonLimit
 from core.models.turns import ModelCallCount, ToolCall, Turn, TurnStep
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Member",
     "ModelCallCount",
     "OutboxEntry",
+    "PersonLimit",
     "SentMessage",
     "StoredMedia",
     "ToolCall",

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -15,6 +16,11 @@ from botgateway.models import Connection
 from tests import factories
 
 pytestmark = pytest.mark.django_db
+
+
+def waiting() -> list[dashboard.Waiting]:
+    """What somebody who reaches everything sees waiting."""
+    return dashboard._waiting(dashboard.Within(User(is_superuser=True)))
 
 
 def page(client: Client) -> str:
@@ -55,8 +61,7 @@ def test_it_tells_who_is_connected_what_waits_and_what_failed(admin_client: Clie
         "unknown bot",
     ):
         assert words in told
-    waiting = {line.text: line.count for line in dashboard._waiting()}
-    assert waiting == {
+    assert {line.text: line.count for line in waiting()} == {
         "chats to be judged": 1,
         "turns running": 0,
         "Outbox: pending": 1,
@@ -69,7 +74,7 @@ def test_it_tells_who_is_connected_what_waits_and_what_failed(admin_client: Clie
 def test_every_figure_leads_to_its_list(admin_client: Client) -> None:
     fill()
     factories.make_turn(state="running")
-    for line in dashboard._waiting():
+    for line in waiting():
         answer = admin_client.get(line.url)
         assert answer.status_code == 200
         assert answer.context["cl"].result_count == line.count

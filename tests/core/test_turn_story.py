@@ -123,7 +123,7 @@ def test_a_picture_is_named_not_shown() -> None:
     assert "https://example.org/a.png" in text
 
 
-def test_an_unknown_turn_is_no_error(admin_client: Client) -> None:
+def test_an_unknown_turn_is_not_found(admin_client: Client) -> None:
     for number in ("999", "x", "9" * 30):
         url = reverse("admin:core_turn_change", args=[number])
-        assert admin_client.get(url).status_code == 302
+        assert admin_client.get(url).status_code == 404
