@@ -1,7 +1,7 @@
 """People who may enter the console, in the console's own looks."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
@@ -33,6 +33,18 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin[User]):  # type: ignore[type-arg]
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
 
+    # An owner who is no superuser makes people, and nobody mightier than himself.
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
+        mighty = () if request.user.is_superuser else ("is_superuser", "user_permissions")
+        return (*super().get_readonly_fields(request, obj), *mighty)
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return _may_touch(request, obj) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return _may_touch(request, obj) and super().has_delete_permission(request, obj)
+
 
 @admin.register(Group)
 class GroupAdmin(DjangoGroupAdmin, ModelAdmin[Group]):
@@ -59,6 +71,10 @@ class PersonLimitAdmin(ModelAdmin[PersonLimit]):
     @admin.display(description=_("chats"))
     def chosen_chats(self, limit: PersonLimit) -> SafeString:
         return _names(limit.chats.all())
+
+
+def _may_touch(request: HttpRequest, person: User | None) -> bool:
+    return person is None or not person.is_superuser or request.user.is_superuser
 
 
 def _names(rows: Iterable[object]) -> SafeString:

@@ -21,7 +21,7 @@ UNKNOWN = OutboxEntry.State.UNKNOWN
 
 
 class SettlingAdmin(FactAdmin[Row], Generic[Row]):
-    """Facts, among them outcomes that nobody knows: whoever may change Outbox entries settles those.
+    """Facts, among them outcomes that nobody knows: whoever has the right to settle may say what became of those.
 
     Nothing else about a row is changed by hand.
     """
@@ -30,7 +30,7 @@ class SettlingAdmin(FactAdmin[Row], Generic[Row]):
 
     def has_settle_permission(self, request: HttpRequest) -> bool:
         """Whether the person may say what became of entries."""
-        return request.user.has_perm("core.change_outboxentry")
+        return request.user.has_perm("core.settle_outboxentry")
 
     @abstractmethod
     def entries_of(self, rows: QuerySet[Row]) -> QuerySet[OutboxEntry]:

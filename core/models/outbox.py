@@ -227,6 +227,10 @@ class OutboxEntry(models.Model):
     class Meta:
         verbose_name = _("Outbox entry")
         verbose_name_plural = _("Outbox entries")
+        permissions = [
+            ("settle_outboxentry", _("Can say what became of an entry of unknown outcome")),
+            ("moderate_outboxentry", _("Can review, discard, recall and edit by hand")),
+        ]
         ordering = ("-id",)
         constraints = [
             models.UniqueConstraint(

@@ -249,8 +249,8 @@ def test_whoever_may_only_look_settles_nothing(viewer: Client, entry: OutboxEntr
     assert stands(entry) == ("unknown", "")
 
 
-def test_the_right_to_change_entries_is_enough(client: Client, entry: OutboxEntry) -> None:
-    log_in(client, "change_outboxentry", "view_sentmessage")
+def test_the_right_to_settle_is_enough_for_who_may_look(client: Client, entry: OutboxEntry) -> None:
+    log_in(client, "settle_outboxentry", "view_sentmessage", "view_outboxentry")
     for row in (entry, entry.message):
         assert settle_url(entry) in client.get(page_of(row)).content.decode()
     assert "it was sent" in told(click(client, entry, "done"))
