@@ -78,7 +78,7 @@ def _refused(chat: Chat, purpose: Purpose, now: datetime) -> str:
         return BOT_DISABLED
     if not chat.enabled:
         return CHAT_DISABLED
-    if purpose == Purpose.LEARNING:
+    if purpose == Purpose.LEARNING and not standing.is_paused(chat):
         return "" if chat.sticker_learning else NO_CONSENT
     return standing.silence(chat, now=now)
 

@@ -12,8 +12,9 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core import shadow, standing
 from core.capabilities import CAPABILITIES, TAGS
-from core.models import Bot, CapabilitySetting, Chat
+from core.models import Bot, CapabilitySetting, Chat, DeliveryMode
 
 SWITCHES = ("enabled", "sticker_learning", "sticker_context", "sticker_review")
 NUMBERS = {
@@ -29,6 +30,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     CapabilitySetting.Target.CAPABILITY.value: CAPABILITIES,
     CapabilitySetting.Target.TAG.value: TAGS,
 }
+MODE = "delivery_mode"
 _STATES: Mapping[str, bool | None] = {"on": True, "off": False, "inherit": None}
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 
@@ -45,13 +47,13 @@ Capabilities = Mapping[tuple[str, str], bool | None]
 class Change:
     """What is to be set: fields of the chat, and its capabilities and tags."""
 
-    fields: Mapping[str, bool | int]
+    fields: Mapping[str, bool | int | str]
     capabilities: Capabilities
 
 
 def parse(pairs: Iterable[str]) -> Change:
     """Read pairs; the first wrong one raises BadSetting."""
-    fields: dict[str, bool | int] = {}
+    fields: dict[str, bool | int | str] = {}
     capabilities: dict[tuple[str, str], bool | None] = {}
     seen: set[str] = set()
     for pair in pairs:
@@ -65,6 +67,8 @@ def parse(pairs: Iterable[str]) -> Change:
             fields[key] = _switch(key, value)
         elif key in NUMBERS:
             fields[key] = _number(key, value)
+        elif key == MODE:
+            fields[key] = _mode(value)
         else:
             target = _target(key)
             capabilities[target] = _state(key, value)
@@ -87,7 +91,16 @@ def apply(chat: Chat, change: Change, *, by: AbstractBaseUser | None = None) -> 
             chat.save()
         elif columns:
             chat.save(update_fields=list(columns))
+        if MODE in columns:
+            mode_was_set(chat)
         set_capabilities(chat, change.capabilities, by=by)
+
+
+def mode_was_set(chat: Chat) -> None:
+    """Have what waits in a chat follow its new delivery mode, in the transaction that saved it: the
+    row is locked, so what is being written is written by then."""
+    shadow.settle(chat_id=chat.pk)
+    standing.hold()
 
 
 def consent(by: AbstractBaseUser | None) -> dict[str, Any]:
@@ -130,6 +143,14 @@ def _state(key: str, value: str) -> bool | None:
             _("%(key)s is on, off or inherit, not %(value)r.") % {"key": key, "value": value}
         )
     return _STATES[value]
+
+
+def _mode(value: str) -> str:
+    if value not in DeliveryMode.values:
+        raise BadSetting(
+            _("delivery_mode is live, review or shadow, not %(value)r.") % {"value": value}
+        )
+    return value
 
 
 def _switch(key: str, value: str) -> bool:

@@ -7,6 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from django.template.loader import render_to_string
 
+from core import shadow
 from core.models import Chat, InboundItem, OutboxEntry, SentMessage
 
 EARLIER_ITEMS = 40
@@ -175,18 +176,27 @@ def _part_text(part: Message) -> str:
 
 def _own_words(chat: Chat, since: datetime | None) -> list[Line]:
     messages = SentMessage.objects.filter(chat=chat).select_related("entry").order_by("-pk")
-    told = ("handle", "created_at", "entry__content", "entry__state", "entry__settled_at")
+    told = (
+        "handle", "created_at", "entry__content", "entry__state", "entry__reason",
+        "entry__settled_at",
+    )  # fmt: skip
     messages = messages.only(*told)
     if since is not None:
         messages = messages.filter(created_at__gte=since)
-    return [_own_line(message) for message in messages[:EARLIER_ITEMS]]
+    latest = list(messages[:EARLIER_ITEMS])[::-1]
+    there = shadow.imagined(latest) if shadow.is_on(chat) else {}
+    return [_own_line(message, there.get(message.pk)) for message in latest]
 
 
-def _own_line(message: SentMessage) -> Line:
+def _own_line(message: SentMessage, there: shadow.Imagined | None) -> Line:
+    """One of the bot's own messages; `there` is how it stands in the shadow conversation."""
     state, at, content = "", message.created_at, ""
     if message.entry is not None:
         state, content = message.entry.state, message.entry.content
         at = message.entry.settled_at or message.created_at
+    if there is not None:
+        state = OutboxEntry.State.RECALLED if there.is_recalled else OutboxEntry.State.SENT
+        content = content if there.content is None else there.content
     attributes = [("handle", message.handle), ("state", state), ("time", _time(at))]
     return at, f"<message{_attributes(attributes)}>{escape(content)}</message>"
 

@@ -11,17 +11,21 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Case, F, Q, QuerySet, Value, When
 
+from core import shadow, standing
 from core.database import try_lock
 from core.messages import PlatformId
-from core.models import Chat, OutboxEntry, SentMessage, Turn
+from core.models import Chat, DeliveryMode, OutboxEntry, SentMessage, Turn
 from core.stickers import Sendable
-from core.toolcalls import ToolContext
+from core.toolcalls import Place, ToolContext
 
 Action = OutboxEntry.Action
 State = OutboxEntry.State
 VERSIONS = (Action.SEND, Action.EDIT)
+BY_OPERATOR = "discarded_by_operator"
+LONGEST_REVIEW = timedelta(days=7)
+"""How long at most a recall waits for the review of the words that it makes room for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ def _message(context: ToolContext, words: Words, kind: SentMessage.Kind) -> Sent
 
 
 def _send(
-    context: ToolContext, message: SentMessage, words: Words, waits_for: OutboxEntry | None = None
+    context: Place, message: SentMessage, words: Words, waits_for: OutboxEntry | None = None
 ) -> OutboxEntry:
     return _write(
         context,
@@ -100,9 +104,10 @@ def _send(
 
 
 def _write(
-    context: ToolContext, message: SentMessage | None, action: Action, **values: Any
+    context: Place, message: SentMessage | None, action: Action, **values: Any
 ) -> OutboxEntry:
     given = {"due_at": context.now, "expires_at": _patience_ends(context), **values}
+    given |= _delivery(context, action)
     return OutboxEntry.objects.create(
         bot_id=context.chat.bot_id,
         chat=context.chat,
@@ -116,7 +121,18 @@ def _write(
     )
 
 
-def _said(context: ToolContext, words: Words, before: datetime | None) -> dict[str, Any]:
+def _delivery(context: Place, action: Action) -> dict[str, Any]:
+    """What the chat's delivery mode makes of an entry that is being written."""
+    by_hand: dict[str, Any] = {}
+    if context.is_by_hand:
+        by_hand = {"by_hand": True, "approved_at": context.now, "decided_by_id": context.by_id}
+    if shadow.is_on(context.chat):
+        return by_hand | shadow.written(context.now)
+    is_held = context.chat.delivery_mode == DeliveryMode.REVIEW and action != Action.RECALL
+    return by_hand or ({"held": standing.REVIEW} if is_held else {})
+
+
+def _said(context: Place, words: Words, before: datetime | None) -> dict[str, Any]:
     """What an entry that says something has: parts, typing time, the hold of a running turn."""
     now = context.now
     return {
@@ -129,7 +145,7 @@ def _said(context: ToolContext, words: Words, before: datetime | None) -> dict[s
     }
 
 
-def _patience_ends(context: ToolContext) -> datetime:
+def _patience_ends(context: Place) -> datetime:
     return context.now + timedelta(seconds=context.chat.patience_seconds)
 
 
@@ -161,48 +177,61 @@ def pending_version(message: SentMessage) -> OutboxEntry | None:
     return versions.filter(state=State.PENDING).order_by("-pk").first()
 
 
-def rewrite(context: ToolContext, entry: OutboxEntry, words: Words) -> bool:
-    """Change what a pending entry says, in its place; its typing time and hold count anew. False
-    where it is not pending any more."""
+def rewrite(context: Place, entry: OutboxEntry, words: Words) -> bool:
+    """Change what a pending entry says, in its place; its typing time and hold count anew, and who
+    approved it did not see this. False where it is not pending any more."""
+    is_review = context.chat.delivery_mode == DeliveryMode.REVIEW
+    was_seen = Q(held=standing.REVIEW) | Q(approved_at__isnull=False, by_hand=False)
+    held = Case(When(was_seen, then=Value(standing.REVIEW)), default=F("held"))
     return bool(
         OutboxEntry.objects.filter(pk=entry.pk, state=State.PENDING).update(
             # Of this call from now on, so that it is held for the step after this one.
             turn=context.turn,
             step_index=context.step_index,
             call_index=context.call_index,
+            held=standing.REVIEW if is_review else held,
+            approved_at=None,
+            by_hand=False,
+            decided_by=None,
             **_said(context, words, _last_due(context.chat, before=entry.pk)),
         )
     )
 
 
-def withdraw(context: ToolContext, entry: OutboxEntry) -> bool:
-    """pending → discarded, as the model asked (so it needs not be told). False where it is not
-    pending any more."""
+def withdraw(context: Place, entry: OutboxEntry) -> bool:
+    """pending → discarded, as the model asked (so it needs not be told), or an operator. False where
+    it is not pending any more."""
+    by_hand = context.is_by_hand
     return bool(
         OutboxEntry.objects.filter(pk=entry.pk, state=State.PENDING).update(
             state=State.DISCARDED,
-            reason="recalled",
+            reason=BY_OPERATOR if by_hand else "recalled",
+            held="",
             settled_at=context.now,
-            told_state=State.DISCARDED,
+            told_state=F("told_state") if by_hand else State.DISCARDED,
+            decided_by_id=context.by_id,
         )
     )
 
 
-def recall(context: ToolContext, target: OutboxEntry, *, not_after: datetime | None) -> OutboxEntry:
+def recall(context: Place, target: OutboxEntry, *, not_after: datetime | None) -> OutboxEntry:
     """Take back what was sent, or is being sent: an entry behind it. `not_after` is when the
     platform does it no more (None: it always does)."""
     assert target.message is not None  # noqa: S101 - sends have one
-    expires_at = min(not_after or _patience_ends(context), _patience_ends(context))
+    latest = _patience_ends(context)
+    if context.chat.delivery_mode == DeliveryMode.REVIEW:
+        latest = max(latest, context.now + LONGEST_REVIEW)
+    expires_at = min(not_after or latest, latest)
     return _write(context, target.message, Action.RECALL, target=target, expires_at=expires_at)
 
 
-def resend(context: ToolContext, recalled: OutboxEntry, words: Words) -> OutboxEntry:
+def resend(context: Place, recalled: OutboxEntry, words: Words) -> OutboxEntry:
     """The next version of a message, sent once the recall of the one before is confirmed."""
     assert recalled.message is not None  # noqa: S101 - recalls have one
     return _send(context, recalled.message, words, waits_for=recalled)
 
 
-def edit(context: ToolContext, target: OutboxEntry, words: Words) -> OutboxEntry:
+def edit(context: Place, target: OutboxEntry, words: Words) -> OutboxEntry:
     """Edit what was sent, or is being sent, on a platform that can: an entry behind it."""
     assert target.message is not None  # noqa: S101 - sends have one
     return _write(
@@ -242,4 +271,12 @@ def is_cooling_down(context: ToolContext, action: Action, subject: PlatformId) -
     left = Q(sending_at__gt=context.now - timedelta(seconds=seconds))
     on_its_way = Q(state__in=(State.PENDING, State.SENDING))
     undone = (State.FAILED, State.DISCARDED)
-    return same.filter(left | on_its_way).exclude(state__in=undone).exists()
+    made = same.filter(left | on_its_way).exclude(state__in=undone)
+    return made.exists() or _was_imagined(context, same, seconds)
+
+
+def _was_imagined(context: Place, same: QuerySet[OutboxEntry], seconds: float) -> bool:
+    """Whether a chat in shadow has made the same gesture lately, as far as it goes."""
+    since = context.now - timedelta(seconds=seconds)
+    here = same.filter(chat=context.chat, reason=standing.SHADOW, settled_at__gt=since)
+    return shadow.is_on(context.chat) and here.exists()

@@ -12,10 +12,15 @@ Action = OutboxEntry.Action
 TROUBLES = (State.FAILED, State.UNKNOWN, State.DISCARDED, State.RECALLED)
 MOST = 20
 
-UNTOLD = ~Q(told_state=F("state")) & (
-    Q(state__in=TROUBLES)
-    | Q(state=State.SENT, told_state=State.UNKNOWN)
-    | Q(state=State.SENT, reason=OutboxEntry.SENT_AS_TEXT)
+UNTOLD = (
+    ~Q(told_state=F("state"))
+    & (
+        Q(state__in=TROUBLES)
+        | Q(state=State.SENT, told_state=State.UNKNOWN)
+        | Q(state=State.SENT, reason=OutboxEntry.SENT_AS_TEXT)
+    )
+    # What an operator wanted to change is told once it did; how he fared he sees himself.
+    & ~Q(by_hand=True, action__in=(Action.RECALL, Action.EDIT))
 )
 
 

@@ -58,6 +58,7 @@ def chat_record(chat: Chat) -> Record:
         "tags": holds.tags,
         "messages": chat.messages,
         "last_message_at": time(chat.last_message_at),
+        "delivery_mode": chat.delivery_mode,
     }
 
 

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Case, F, Q, When
 
-from core import capabilities, standing, stickers
+from core import capabilities, shadow, standing, stickers
 from core.database import ClockTimestamp, database_now
 from core.messages import PlatformId
 from core.models import OutboxEntry, SentMessage
@@ -46,6 +46,7 @@ class Claimed:
     payload: bytes | None = None
 
 
+RECALLED_BY_OPERATOR = "recalled_by_operator"
 CLAIM = f"""
 WITH lane AS (
     SELECT DISTINCT ON (chat_id) id, state
@@ -108,6 +109,7 @@ def claim(bot_id: int, connection_number: int, *, limit: int = 50) -> list[Claim
     or an edit waits only for its own message. Only the bot's live connection gets anything. What its
     chat may not do any more is discarded instead.
     """
+    shadow.settle(bot_id=bot_id)
     discard_disallowed(Q(bot=bot_id))
     # One statement claims and reads: what was claimed unread would be `sending` with no sender.
     with connection.cursor() as cursor:
@@ -345,11 +347,12 @@ def _recalled(recall: OutboxEntry, target: OutboxEntry) -> None:
         and not recall.told_state
         and recall.waiting.exclude(reason="recalled").exists()
     )
+    is_news = waiting is None and recall.by_hand
     taken_back = OutboxEntry.objects.filter(pk=target.pk, state=State.SENT).update(
         state=State.RECALLED,
-        reason="",
+        reason=RECALLED_BY_OPERATOR if is_news else "",
         recalled_at=recall.settled_at,
-        told_state=F("told_state") if is_lost else State.RECALLED,
+        told_state=F("told_state") if is_lost or is_news else State.RECALLED,
     )
     if waiting is None:
         return
@@ -477,6 +480,7 @@ def connected(bot_id: int, connection_number: int, *, evidence: bool = True) -> 
 
 def sweep() -> None:
     """Discard what may not be sent any more, and settle what nobody is waiting for any more."""
+    shadow.settle()
     standing.hold()
     now = database_now()
     # The patience of what is held stands still; the time in which a message can be recalled does not.

@@ -1,6 +1,6 @@
 """The bot's own standing in a chat: its role, and whether it may speak there at all.
 
-A bot that is muted, put out or logged out costs no model call (core.budgets asks here), and what
+A bot that is muted, put out, logged out or paused costs no model call (core.budgets asks here), and what
 its Outbox has for the chat is held until it may speak again. A mute that ends by itself is over as
 soon as its time is: times are compared, nothing has to happen.
 """
@@ -12,10 +12,15 @@ from django.db import connection
 from core.messages import BotNews
 from core.models import Bot, Chat
 
+PAUSED = "paused"
+REVIEW = "review"
+SHADOW = "shadow"
 MUTED = "muted"
 WHOLE_GROUP_MUTED = "whole_group_muted"
 REMOVED = "removed"
 LOGGED_OUT = "logged_out"
+REASONS = ("", REVIEW, SHADOW, PAUSED, MUTED, WHOLE_GROUP_MUTED, REMOVED, LOGGED_OUT)
+"""What `held` of an entry is set to here; empty: nothing holds it."""
 LONGEST = timedelta(days=366)
 """A silence that is told to last longer is asked about, or told of, again by then."""
 ADMINISTRATORS = ("owner", "admin")
@@ -24,10 +29,17 @@ ADMINISTRATORS = ("owner", "admin")
 
 def silence(chat: Chat, *, now: datetime) -> str:
     """Why the bot may not speak in a chat now; the empty string where it may."""
+    if is_paused(chat):
+        return PAUSED
     if chat.bot.is_logged_out:
         return LOGGED_OUT
     is_over = chat.silenced_until is not None and chat.silenced_until <= now
     return "" if is_over or _is_excepted(chat) else chat.silence_reason
+
+
+def is_paused(chat: Chat) -> bool:
+    """Whether an operator paused the chat, or its bot."""
+    return chat.paused_at is not None or chat.bot.paused_at is not None
 
 
 def _is_excepted(chat: Chat) -> bool:
@@ -84,14 +96,27 @@ def keep_login(bot_id: int, *, is_logged_out: bool) -> None:
     )
 
 
-HELD_BY = """
-    CASE WHEN bot.is_logged_out THEN 'logged_out'
+_UNSEEN = "{0}.approved_at IS NULL AND (chat.delivery_mode = 'review' OR {0}.held = 'review')"
+_WITH_NEXT = """EXISTS (SELECT 1 FROM core_outboxentry resend
+                 WHERE resend.waits_for_id = entry.id AND resend.state = 'pending'{0})"""
+_BY_ITSELF = f"(entry.action = 'recall' AND NOT {_WITH_NEXT.format('')})"
+
+HELD_BY = f"""
+    CASE WHEN chat.delivery_mode = 'shadow' THEN 'shadow'
+         WHEN entry.action <> 'recall' AND {_UNSEEN.format("entry")} THEN 'review'
+         WHEN entry.action = 'recall'
+              AND {_WITH_NEXT.format(" AND " + _UNSEEN.format("resend"))} THEN 'review'
+         WHEN (chat.paused_at IS NOT NULL OR bot.paused_at IS NOT NULL)
+              AND NOT (entry.by_hand AND {_BY_ITSELF}) THEN 'paused'
+         WHEN bot.is_logged_out THEN 'logged_out'
          WHEN chat.silenced_until <= clock_timestamp() THEN ''
          WHEN chat.silence_reason = 'whole_group_muted' AND chat.bot_role IN ('owner', 'admin') THEN ''
          WHEN entry.action = 'recall' AND chat.silence_reason <> 'removed' THEN ''
          ELSE chat.silence_reason END
 """
-"""Why `entry` of `chat` of `bot` may not leave now, in SQL. Who is muted may still take back."""
+"""Why `entry` of `chat` of `bot` may not leave now, in SQL. Who is muted may still take back, and an
+operator may while he has the bot paused. What waits for review stays held, whatever the chat's mode
+becomes; a recall says nothing, so it waits only with the words that it makes room for."""
 
 HOLD = f"""
 WITH moved AS (
@@ -114,4 +139,4 @@ def hold() -> None:
     """Mark the pending entries that may not leave with the reason, and let go of those that may
     again: their patience counts from now, but a recall's time is the platform's."""
     with connection.cursor() as cursor:
-        cursor.execute(HOLD, [["", MUTED, WHOLE_GROUP_MUTED, REMOVED, LOGGED_OUT]])
+        cursor.execute(HOLD, [list(REASONS)])

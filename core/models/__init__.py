@@ -1,7 +1,7 @@
 """What is kept: bots and chats, what came in, turns and their steps, what goes out."""
 
 from core.models.bots import Bot
-from core.models.chats import CapabilitySetting, Chat, Member
+from core.models.chats import CapabilitySetting, Chat, DeliveryMode, Member
 from core.models.inbound import Decision, InboundItem, InboundKey
 from core.models.media import ItemMedia, StoredMedia
 from core.models.outbox import OutboxEntry, SentMessage
@@ -13,6 +13,7 @@ __all__ = [
     "CapabilitySetting",
     "Chat",
     "Decision",
+    "DeliveryMode",
     "InboundItem",
     "InboundKey",
     "ItemMedia",

@@ -1,5 +1,6 @@
 """Bots: accounts on the platform."""
 
+from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -63,6 +64,23 @@ class Bot(models.Model):
         default=False,
         editable=False,
         help_text=_("The platform has logged the account out: it can't speak anywhere."),
+    )
+    paused_at = models.DateTimeField(
+        _("paused since"),
+        null=True,
+        editable=False,
+        help_text=_("While it is paused nothing leaves in any chat, and no model call is paid."),
+    )
+    paused_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        editable=False,
+        related_name="+",
+        verbose_name=_("paused by"),
+    )
+    pause_reason = models.CharField(
+        _("why it is paused"), max_length=200, blank=True, editable=False
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 

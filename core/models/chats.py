@@ -9,6 +9,14 @@ from django.utils.translation import gettext_lazy as _
 from core.models.bots import Bot
 
 
+class DeliveryMode(models.TextChoices):
+    """What becomes of what the bot wants to say in a chat."""
+
+    LIVE = "live", _("live")
+    REVIEW = "review", _("review")
+    SHADOW = "shadow", _("shadow")
+
+
 class Chat(models.Model):
     """One group or private conversation of one bot: the unit of consent, budget and memory.
 
@@ -128,6 +136,33 @@ class Chat(models.Model):
         _("review stickers before first use"),
         default=False,
         help_text=_("A learned sticker is used only once an operator has approved it."),
+    )
+    delivery_mode = models.CharField(
+        _("delivery"),
+        max_length=10,
+        choices=DeliveryMode.choices,
+        default=DeliveryMode.LIVE,
+        help_text=_(
+            "Live: what the bot says goes out. Review: it is held until somebody approves or discards"
+            " it. Shadow: the bot takes whole turns, and nothing of them leaves."
+        ),
+    )
+    paused_at = models.DateTimeField(
+        _("paused since"),
+        null=True,
+        editable=False,
+        help_text=_("While it is paused nothing leaves, and no model call is paid."),
+    )
+    paused_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        editable=False,
+        related_name="+",
+        verbose_name=_("paused by"),
+    )
+    pause_reason = models.CharField(
+        _("why it is paused"), max_length=200, blank=True, editable=False
     )
     patience_seconds = models.PositiveIntegerField(
         _("patience (seconds)"),

@@ -1,5 +1,6 @@
 """The Outbox (what is to be done on the platform) and the Sent Log (the bot's own messages)."""
 
+from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -175,6 +176,24 @@ class OutboxEntry(models.Model):
     held = models.CharField(
         _("held"), max_length=40, blank=True, help_text=_("Why it waits although it is due.")
     )
+    approved_at = models.DateTimeField(
+        _("approved"),
+        null=True,
+        blank=True,
+        help_text=_("When an operator let it go as it stands; what is written anew waits again."),
+    )
+    by_hand = models.BooleanField(
+        _("by hand"), default=False, help_text=_("An operator asked for it, not the model.")
+    )
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("decided by"),
+        help_text=_("Who approved it, discarded it or asked for it by hand."),
+    )
     due_at = models.DateTimeField(_("due"), help_text=_("When its typing time is over."))
     draft_until = models.DateTimeField(
         null=True,
@@ -250,6 +269,11 @@ class OutboxEntry(models.Model):
                 condition=models.Q(state__in=("failed", "unknown")),
             ),
             models.Index(fields=("chat", "-id"), name="outbox_chat"),
+            models.Index(
+                fields=("id",),
+                name="outbox_review",
+                condition=models.Q(state="pending", held="review"),
+            ),
             models.Index(fields=("chat", "platform_message_id"), name="outbox_message_id"),
             models.Index(
                 fields=("bot", "subject", "-id"),

@@ -5,17 +5,19 @@ being sent or was sent gets an entry behind it. Whatever can't be resolved, or m
 more, is refused here and makes no call at all: a wrong recall is worse than none.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from pydantic import Field
 
-from core import capabilities, outbox
+from core import capabilities, outbox, shadow
 from core.errors import ToolRefusal
 from core.models import Chat, OutboxEntry, SentMessage
 from core.outbox import Words
-from core.toolcalls import ToolContext
+from core.toolcalls import Place, ToolContext
 from core.tools.registry import Arguments, Tool, ToolResult, register
 from core.tools.speaking import checked_words, tag_hint, take_send
 
@@ -40,60 +42,93 @@ class Edit(Arguments):
 
 def self_recall(context: ToolContext, arguments: SelfRecall) -> ToolResult:
     """Take back one message of the bot's own, once."""
-    message = _message(context, arguments.handle)
+    take_back(context, _message(context, arguments.handle))
+    return ToolResult({})
+
+
+def take_back(place: Place, message: SentMessage) -> None:
+    """Take a message back: discard what has not left, recall what has."""
     while True:
         version = outbox.pending_version(message)
         if version is not None:
-            if not outbox.withdraw(context, version):
+            if not outbox.withdraw(place, version):
                 continue  # it left in this moment
             if version.action == OutboxEntry.Action.SEND:
                 break  # never said; or its predecessor is being taken back already
-        target = _standing(message)
-        outbox.recall(context, target, not_after=_grantable_until(context, target))
+        target = _standing(place, message)
+        outbox.recall(place, target, not_after=_grantable_until(place, target))
         break
-    message.recall_asked = True
-    message.save(update_fields=["recall_asked"])
-    return ToolResult({})
+    if not _is_imagined_of(place, message):
+        message.recall_asked = True
+        message.save(update_fields=["recall_asked"])
 
 
 def edit(context: ToolContext, arguments: Edit) -> ToolResult:
     """Change what one message of the bot's own says, ARISE_MAX_EDITS times at most."""
     message = _message(context, arguments.handle)
-    words = _still_quoting(message, checked_words(context, arguments.new_content))
+    words = checked_words(context, arguments.new_content)
+    change(context, message, words, spend=lambda: take_send(context))
+    return ToolResult({"handle": message.handle})
+
+
+def change(
+    place: Place, message: SentMessage, words: Words, *, spend: Callable[[], None] = lambda: None
+) -> None:
+    """Have a message say other words under the quote that it has; `spend` pays for a new send, where
+    one is needed."""
+    words = Words(words.text, [*quoted(message.entry), *words.parts])
     if message.kind != SentMessage.Kind.TEXT:
         raise ToolRefusal("not_editable", f"{message.handle} is no text, so it can't be edited.")
-    if message.edits >= settings.ARISE_MAX_EDITS:
+    edits = message.edits + _imagined_edits(place, message)
+    if edits >= settings.ARISE_MAX_EDITS:
         raise ToolRefusal(
             "too_many_edits",
-            f"{message.handle} was edited {message.edits} times, which is as often as it may be.",
+            f"{message.handle} was edited {edits} times, which is as often as it may be.",
         )
     while True:
         version = outbox.pending_version(message)
         if version is None:
-            _change(context, message, words)
+            _change(place, message, words, spend)
             break
-        if outbox.rewrite(context, version, words):
+        if outbox.rewrite(place, version, words):
             break
-    message.edits += 1
-    message.save(update_fields=["edits"])
-    return ToolResult({"handle": message.handle})
+    if not _is_imagined_of(place, message):
+        message.edits += 1
+    message.save(update_fields=["edits", "entry"])
 
 
-def _still_quoting(message: SentMessage, words: Words) -> Words:
-    """Other words under the same quote, where the message has one."""
-    parts = message.entry.parts if message.entry else []
-    return Words(words.text, [*(part for part in parts if part["type"] == "reply"), *words.parts])
+def quoted(entry: OutboxEntry | None) -> list[dict[str, Any]]:
+    """The part of a message's entry that quotes another message, where it has one."""
+    return [part for part in entry.parts if part["type"] == "reply"] if entry else []
 
 
-def _change(context: ToolContext, message: SentMessage, words: Words) -> None:
+def _change(place: Place, message: SentMessage, words: Words, spend: Callable[[], None]) -> None:
     """Edit what left already: in place where the platform can, else by a recall and a new send."""
-    target = _standing(message)
-    if _effective(context).edits_in_place:
-        outbox.edit(context, target, words)
+    target = _standing(place, message)
+    if _effective(place).edits_in_place:
+        entry = outbox.edit(place, target, words)
+    elif shadow.is_on(place.chat):
+        _grantable_until(place, target)
+        spend()
+        entry = outbox.edit(place, target, words)
+    else:
+        not_after = _grantable_until(place, target)
+        spend()
+        outbox.resend(place, outbox.recall(place, target, not_after=not_after), words)
         return
-    not_after = _grantable_until(context, target)
-    take_send(context)
-    outbox.resend(context, outbox.recall(context, target, not_after=not_after), words)
+    if shadow.is_shadow(target):
+        message.entry = entry
+
+
+def _is_imagined_of(place: Place, message: SentMessage) -> bool:
+    """Whether what is done now happens in the shadow alone, to a message that was really said."""
+    is_shadows = message.entry is not None and shadow.is_shadow(message.entry)
+    return shadow.is_on(place.chat) and not is_shadows
+
+
+def _imagined_edits(place: Place, message: SentMessage) -> int:
+    found = shadow.of(message) if _is_imagined_of(place, message) else None
+    return found.edits if found else 0
 
 
 def _message(context: ToolContext, handle: str) -> SentMessage:
@@ -109,9 +144,15 @@ def _message(context: ToolContext, handle: str) -> SentMessage:
     return message
 
 
-def _standing(message: SentMessage) -> OutboxEntry:
-    """The message's current entry, where it is out or on its way."""
+def _standing(place: Place, message: SentMessage) -> OutboxEntry:
+    """The message's current entry, where it is out or on its way; in shadow, where it is so there."""
     entry = OutboxEntry.objects.get(current_of=message)
+    if shadow.is_on(place.chat) and (there := shadow.of(message)):
+        if there.is_recalled:
+            code, sentence = REFUSALS[State.RECALLED]
+            raise ToolRefusal(code, sentence.format(message.handle))
+        if shadow.is_shadow(entry):
+            return entry
     if entry.state in REFUSALS:
         code, sentence = REFUSALS[State(entry.state)]
         raise ToolRefusal(code, sentence.format(message.handle))
@@ -123,21 +164,22 @@ def _standing(message: SentMessage) -> OutboxEntry:
     return entry
 
 
-def _grantable_until(context: ToolContext, target: OutboxEntry) -> datetime | None:
+def _grantable_until(place: Place, target: OutboxEntry) -> datetime | None:
     """Until when the platform takes it back; refused where that is over."""
-    seconds = _effective(context).platform.recall_seconds
-    if seconds is None or target.sending_at is None:
+    seconds = _effective(place).platform.recall_seconds
+    said_at = target.settled_at if shadow.is_shadow(target) else target.sending_at
+    if seconds is None or said_at is None:
         return None
-    until = target.sending_at + timedelta(seconds=seconds)
-    if until <= context.now:
+    until = said_at + timedelta(seconds=seconds)
+    if until <= place.now:
         raise ToolRefusal(
             "too_late", f"The platform takes a message back for {seconds:.0f} s, which are over."
         )
     return until
 
 
-def _effective(context: ToolContext) -> capabilities.Effective:
-    return capabilities.in_chat(context.chat)
+def _effective(place: Place) -> capabilities.Effective:
+    return capabilities.in_chat(place.chat)
 
 
 def _fit_edit(chat: Chat, effective: capabilities.Effective) -> Tool:

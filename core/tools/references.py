@@ -5,7 +5,7 @@ Whatever can't be resolved is refused here, so that no call of the platform is m
 
 from dataclasses import dataclass
 
-from core import evidence
+from core import evidence, shadow
 from core.errors import ToolRefusal
 from core.messages import PlatformId
 from core.models import Chat, InboundItem, Member, OutboxEntry, SentMessage
@@ -45,6 +45,8 @@ def message(context: ToolContext, reference: str, purpose: Purpose) -> PlatformI
     """The platform's id of a message of the chat that stands there: somebody's by its id, the bot's
     own by its handle (or, as people quote it, its id)."""
     own = SentMessage.objects.filter(chat=context.chat, handle=reference).first()
+    if own is not None and shadow.is_on(context.chat) and (there := shadow.of(own)):
+        return _in_shadow(own, there, purpose)
     if own is not None:
         return _own(OutboxEntry.objects.get(current_of=own), own.handle, purpose)
     items = InboundItem.objects.filter(chat=context.chat, kind=InboundItem.Kind.MESSAGE)
@@ -62,6 +64,15 @@ def message(context: ToolContext, reference: str, purpose: Purpose) -> PlatformI
             "No message of this chat has this id or handle; nothing was done.",
         )
     return PlatformId(entry.platform_message_id, entry.platform_message_id_is_number)
+
+
+def _in_shadow(own: SentMessage, there: shadow.Imagined, purpose: Purpose) -> PlatformId:
+    """A message that stands in the shadow conversation; nothing leaves, so its handle will do."""
+    if there.is_recalled:
+        raise ToolRefusal(
+            "message_recalled", f"{own.handle} was taken back, so it can't be {purpose.done}."
+        )
+    return PlatformId(own.handle, is_number=False)
 
 
 def _own(entry: OutboxEntry, handle: str, purpose: Purpose) -> PlatformId:

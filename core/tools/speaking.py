@@ -10,7 +10,7 @@ from core import capabilities, outbox, rendering, stickers, tags
 from core.errors import ToolRefusal
 from core.models import Chat
 from core.outbox import Words
-from core.toolcalls import ToolContext
+from core.toolcalls import Place, ToolContext
 from core.tools import references, voice
 from core.tools.references import Purpose
 from core.tools.registry import Arguments, Identifier, Tool, ToolResult, register
@@ -105,7 +105,7 @@ def make_ready(context: ToolContext, arguments: SendMessage) -> Spoken | None:
     return spoken
 
 
-def checked_words(context: ToolContext, text: str) -> Words:
+def checked_words(place: Place, text: str) -> Words:
     """What may be said, its tags rendered: something, and not too much of it."""
     if not text.strip():
         raise ToolRefusal("empty_message", "The message has no text, so nothing was done.")
@@ -115,8 +115,8 @@ def checked_words(context: ToolContext, text: str) -> Words:
             f"The message has {len(text)} characters; the longest may have {LONGEST_MESSAGE}. "
             "Nothing was done.",
         )
-    effective = capabilities.in_chat(context.chat)
-    parts = rendering.parts(text, rendering.renderers(context.chat, effective))
+    effective = capabilities.in_chat(place.chat)
+    parts = rendering.parts(text, rendering.renderers(place.chat, effective))
     if not parts:
         raise ToolRefusal(
             "empty_message",

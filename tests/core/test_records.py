@@ -30,7 +30,8 @@ KEYS = {
     "items": "chat kind platform_message_id sender_id sender_name text mentions mentions_bot reply_to"
     " target_id emoji removed stickers images from_self recalled_at sent_at received_at decision"
     " decision_reason turn",
-    "chats": "bot chat title enabled sticker_learning capabilities tags messages last_message_at",
+    "chats": "bot chat title enabled sticker_learning capabilities tags messages last_message_at"
+    " delivery_mode",
 }
 
 

@@ -30,7 +30,8 @@ class Command(BaseCommand):
             nargs="+",
             help=_(
                 "enabled, sticker_learning = on or off; cap.NAME, tag.NAME = on, off or inherit; "
-                "patience_seconds, daily_model_calls = a number"
+                "patience_seconds, daily_model_calls = a number; "
+                "delivery_mode = live, review or shadow"
             ),
         )
 
