@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from core import leases, sweep, turns
 from core.database import give_back
+from core.media import store
 from core.models import InboundKey, OutboxEntry
 
 logger = logging.getLogger(__name__)
@@ -62,9 +63,10 @@ def _run_due(chat_id: int) -> None:
 
 @shared_task
 def prune() -> None:
-    """Forget identities so old that nothing redelivers them any more, and the bytes of voices and
-    files that are not sent any more."""
+    """Forget identities so old that nothing redelivers them any more, the bytes of voices and files
+    that are not sent any more, and pictures that nothing refers to."""
     now = timezone.now()
     InboundKey.objects.filter(created_at__lt=now - KEYS_KEPT).delete()
     kept = OutboxEntry.objects.filter(payload__isnull=False)
     kept.filter(settled_at__lt=now - PAYLOADS_KEPT).update(payload=None)
+    store.prune()

@@ -5,6 +5,7 @@ per digest keeps putting and removing the same bytes apart. Bytes that nobody ha
 a spool beside the store, without a row, for a day at most.
 """
 
+import contextlib
 import hashlib
 import os
 import tempfile
@@ -90,10 +91,9 @@ def prune() -> int:
         last = digests[-1]
         unused = set(digests) - _used(digests)
         gone += sum(_remove_unused(digest) for digest in sorted(unused))
-    for path in _spool_files():
-        if path.stat().st_mtime < time.time() - UNUSED_KEPT.total_seconds():
-            path.unlink(missing_ok=True)
-            gone += 1
+    for path in _old_files(_SPOOL + "/*/*"):
+        path.unlink(missing_ok=True)
+        gone += 1
     return gone
 
 
@@ -142,14 +142,20 @@ def _spooled(sha256: str) -> Path:
     return Path(settings.MEDIA_ROOT) / _SPOOL / sha256[:2] / sha256
 
 
-def _spool_files() -> Iterator[Path]:
-    yield from (Path(settings.MEDIA_ROOT) / _SPOOL).glob("*/*")
+def _old_files(pattern: str) -> Iterator[Path]:
+    before = time.time() - UNUSED_KEPT.total_seconds()
+    for path in Path(settings.MEDIA_ROOT).glob(pattern):
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_mtime < before:
+                yield path
 
 
 def _write(path: Path, content: bytes) -> None:
     """Whole or not at all, whatever dies meanwhile."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
+    beginning = Path(settings.MEDIA_ROOT) / _SPOOL / "new"
+    for folder in (beginning, path.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=beginning, delete=False) as file:
         try:
             file.write(content)
             file.flush()
@@ -158,8 +164,8 @@ def _write(path: Path, content: bytes) -> None:
         except BaseException:
             Path(file.name).unlink(missing_ok=True)
             raise
-    folder = os.open(path.parent, os.O_RDONLY)
+    entries = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(entries)
     finally:
-        os.close(folder)
+        os.close(entries)
