@@ -56,6 +56,15 @@ def reserve(chat: Chat, *, now: datetime, purpose: Purpose = Purpose.CHAT, calls
         return "" if cursor.rowcount else BUDGET_SPENT
 
 
+def is_spent(chat: Chat, *, purpose: Purpose) -> bool:
+    """Whether today's budget is plainly spent, so that nothing need be prepared for a call. Only
+    `reserve` allows one."""
+    most_calls, most_tokens = _caps(chat, purpose)
+    rows = ModelCallCount.objects.filter(chat=chat, day=today(), purpose=purpose)
+    calls, tokens = rows.values_list("calls", "tokens").first() or (0, 0)
+    return calls >= most_calls or tokens >= most_tokens
+
+
 def give_back(chat: Chat, *, purpose: Purpose, calls: int = 1) -> None:
     """Take back the reservation of calls that surely cost nothing."""
     with connection.cursor() as cursor:

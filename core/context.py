@@ -1,21 +1,40 @@
 """What the model reads: the persona, and what was said as XML, inside a bound."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from django.template.loader import render_to_string
 
-from core import shadow
+from core import shadow, showing, text
+from core.media import references
 from core.models import Chat, InboundItem, OutboxEntry, SentMessage
 
 EARLIER_ITEMS = 40
 NEW_ITEMS = 100
 MAX_CHARS = 24_000
 ITEM_CHARS = 4_000  # of one item: escaped, five times as many at most
+DESCRIPTION_CHARS = 200
 Message = dict[str, Any]
-Line = tuple[datetime, str]
+
+
+class Line(NamedTuple):
+    """One line of what is told, with the pictures that belong to it."""
+
+    at: datetime
+    text: str
+    pictures: Sequence["Picture"] = ()
+
+
+class Picture(NamedTuple):
+    """A picture that the model is shown: the name that it has in its line, whose it is, its digest."""
+
+    name: str
+    message: str
+    sha256: str
+
 
 PLACEHOLDERS = {
     "image": "[图片]",
@@ -45,31 +64,46 @@ def assemble(
     items = InboundItem.objects.filter(chat=chat, pk__lt=first).only(*TOLD)
     before = list(items.order_by("-pk")[:EARLIER_ITEMS])[::-1]
     handles = _handles(chat, [*before, *new])
+    media = _media(chat, [*before, *new])
     own = _own_words(chat, since=min((item.received_at for item in before), default=None))
     first_at = new[0].received_at
-    earlier = [_item_line(item, handles) for item in before]
-    earlier += [line for line in own if line[0] <= first_at]
-    latest = [_item_line(item, handles) for item in new]
-    latest += [line for line in own if line[0] > first_at]
-    new_text = _join(latest, MAX_CHARS)
+    earlier = [_item_line(item, handles, media) for item in before]
+    earlier += [line for line in own if line.at <= first_at]
+    latest = [_item_line(item, handles, media) for item in new]
+    latest += [line for line in own if line.at > first_at]
+    latest = _bounded(latest, MAX_CHARS)
+    new_text = _joined(latest)
+    earlier = _bounded(earlier, MAX_CHARS - len(new_text))
+    words = render_to_string(
+        "prompts/context.txt",
+        {
+            "kind": chat.kind,
+            "external_id": _attribute_text(chat.external_id),
+            "title": _attribute_text(chat.title),
+            "now": _time(now),
+            "earlier": _joined(earlier),
+            "outcomes": outcomes,
+            "new": new_text,
+        },
+    )
+    shown = [picture for line in (*earlier, *latest) for picture in line.pictures]
     return [
         {"role": "system", "content": _system(chat)},
-        {
-            "role": "user",
-            "content": render_to_string(
-                "prompts/context.txt",
-                {
-                    "kind": chat.kind,
-                    "external_id": _attribute_text(chat.external_id),
-                    "title": _attribute_text(chat.title),
-                    "now": _time(now),
-                    "earlier": _join(earlier, MAX_CHARS - len(new_text)),
-                    "outcomes": outcomes,
-                    "new": new_text,
-                },
-            ),
-        },
+        {"role": "user", "content": _with_pictures(words, shown)},
     ]
+
+
+def _with_pictures(words: str, shown: Sequence[Picture]) -> str | list[Message]:
+    """The words alone where there is no picture; else each picture follows behind its name."""
+    if not shown:
+        return words
+    content: list[Message] = [{"type": "text", "text": words}]
+    for picture in shown:
+        named = render_to_string(
+            "prompts/picture.txt", {"name": picture.name, "message": picture.message}
+        )
+        content += [{"type": "text", "text": named}, references.part(picture.sha256)]
+    return content
 
 
 def news(outcomes: str) -> list[Message]:
@@ -89,6 +123,54 @@ def register_section(section: Section) -> Section:
     return section
 
 
+Describer = Callable[[Chat, Sequence[Message]], Mapping[str, str]]
+_describers: dict[str, Describer] = {}
+
+
+def register_describer(kind: str, describer: Describer) -> Describer:
+    """Set who says in words what the pictures (`image`) or stickers (`sticker`) of a context are.
+
+    It is given the chat and the parts of that kind, once a context that has any, and answers by
+    their ids; one query is what it may cost. Whatever it does not know stays a bare placeholder.
+    """
+    _describers[kind] = describer
+    return describer
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """What stands for the pictures and stickers of a context: the views that are shown, their
+    numbers in the order of the talk, and descriptions by kind and id."""
+
+    views: Mapping[tuple[int, int], str]
+    numbers: Mapping[tuple[int, int], int]
+    descriptions: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def name(self, item: InboundItem, index: int) -> str:
+        """What stands in a line: `[图片]`, `[图片 1]`, `[sticker: …]` or `[sticker 2: …]`."""
+        part = item.parts[index]
+        kind = part["type"]
+        number = self.numbers.get((item.pk, index))
+        told = self.descriptions.get((kind, str(part["data"].get("id", ""))), "")
+        name = PLACEHOLDERS[kind].strip("[]") + (f" {number}" if number else "")
+        return f"[{name}: {told}]" if told else f"[{name}]"
+
+
+def _media(chat: Chat, items: Sequence[InboundItem]) -> Media:
+    views = showing.views(chat, items)
+    numbers = {key: number for number, key in enumerate(views, 1)}
+    descriptions: dict[tuple[str, str], str] = {}
+    for kind, describer in _describers.items():
+        parts = [place.part for place in showing.places(items, [kind])]
+        if parts:
+            told = describer(chat, parts)
+            descriptions |= {
+                (kind, name): text.one_line(words, DESCRIPTION_CHARS)
+                for name, words in told.items()
+            }
+    return Media(views, numbers, descriptions)
+
+
 def _system(chat: Chat) -> str:
     bot = chat.bot
     told = [section(chat).strip() for section in _sections]
@@ -99,6 +181,7 @@ def _system(chat: Chat) -> str:
             "self_id": bot.self_id,
             "persona": bot.persona.strip(),
             "sections": [one for one in told if one],
+            "sees": bool(showing.kinds(chat)),
         },
     )
 
@@ -114,11 +197,11 @@ def _handles(chat: Chat, items: Sequence[InboundItem]) -> dict[str, str]:
     return dict(entries.order_by("pk").values_list("platform_message_id", "message__handle"))
 
 
-def _item_line(item: InboundItem, handles: Mapping[str, str]) -> Line:
+def _item_line(item: InboundItem, handles: Mapping[str, str], media: Media) -> Line:
     if item.kind == InboundItem.Kind.POKE:
-        return item.received_at, _poke(item)
+        return Line(item.received_at, _poke(item))
     if item.kind == InboundItem.Kind.REACTION:
-        return item.received_at, _reaction(item, handles)
+        return Line(item.received_at, _reaction(item, handles))
     attributes = [
         ("id", item.platform_message_id),
         ("sender", item.sender_id),
@@ -129,10 +212,21 @@ def _item_line(item: InboundItem, handles: Mapping[str, str]) -> Line:
     ]
     if item.recalled_at is not None:
         # Who took it back does not want it to be read, and it does not answer anything.
-        return item.received_at, f'<message{_attributes(attributes)} recalled="true"/>'
-    said = "".join(_part_text(part) for part in item.parts)
+        return Line(item.received_at, f'<message{_attributes(attributes)} recalled="true"/>')
+    said = "".join(_part_text(item, index, media) for index in range(len(item.parts)))
     body = escape(said if len(said) <= ITEM_CHARS else said[: ITEM_CHARS - 1] + "…")
-    return item.received_at, f"<message{_attributes(attributes)}>{body}</message>"
+    line = f"<message{_attributes(attributes)}>{body}</message>"
+    return Line(
+        item.received_at, line, _pictures(item, f"<message{_attributes(attributes[:4])}>", media)
+    )
+
+
+def _pictures(item: InboundItem, message: str, media: Media) -> Sequence[Picture]:
+    return [
+        Picture(media.name(item, index), message, view)
+        for (key, index), view in media.views.items()
+        if key == item.pk
+    ]
 
 
 def _poke(item: InboundItem) -> str:
@@ -159,7 +253,8 @@ def _reaction(item: InboundItem, handles: Mapping[str, str]) -> str:
     )
 
 
-def _part_text(part: Message) -> str:
+def _part_text(item: InboundItem, index: int, media: Media) -> str:
+    part = item.parts[index]
     data = part["data"]
     match part["type"]:
         case "text":
@@ -170,6 +265,8 @@ def _part_text(part: Message) -> str:
             return f"@face:{data.get('id', '')}"
         case "file":
             return f"[文件: {data.get('name', '')}]"
+        case "image" | "sticker":
+            return media.name(item, index)
         case kind:
             return PLACEHOLDERS.get(kind, PLACEHOLDERS["other"])
 
@@ -198,7 +295,7 @@ def _own_line(message: SentMessage, there: shadow.Imagined | None) -> Line:
         state = OutboxEntry.State.RECALLED if there.is_recalled else OutboxEntry.State.SENT
         content = content if there.content is None else there.content
     attributes = [("handle", message.handle), ("state", state), ("time", _time(at))]
-    return at, f"<message{_attributes(attributes)}>{escape(content)}</message>"
+    return Line(at, f"<message{_attributes(attributes)}>{escape(content)}</message>")
 
 
 def _attributes(pairs: Iterable[tuple[str, str]]) -> str:
@@ -210,16 +307,20 @@ def _attribute_text(text: str) -> str:
     return escape(" ".join(text.split())).replace('"', "&quot;")
 
 
-def _join(lines: Iterable[Line], bound: int) -> str:
+def _bounded(lines: Iterable[Line], bound: int) -> list[Line]:
     """Lines in the order of their times; the oldest are left out, so that `bound` is kept."""
-    kept: list[str] = []
+    kept: list[Line] = []
     left = bound
-    for _, line in sorted(lines, key=lambda pair: pair[0])[::-1]:
-        left -= len(line) + 1
+    for line in sorted(lines, key=lambda line: line.at)[::-1]:
+        left -= len(line.text) + 1
         if left < 0:
             break
         kept.append(line)
-    return "\n".join(reversed(kept))
+    return kept[::-1]
+
+
+def _joined(lines: Iterable[Line]) -> str:
+    return "\n".join(line.text for line in lines)
 
 
 def _time(moment: datetime) -> str:

@@ -2,10 +2,9 @@
 
 from datetime import datetime
 
-from django.conf import settings
 from django.db.models import Max, Min
 
-from core import budgets, capabilities, context, gating, outcomes
+from core import budgets, capabilities, context, gating, outcomes, showing
 from core.gating import Verdict
 from core.models import Chat, Decision, InboundItem, Turn
 from core.tools import registry
@@ -63,7 +62,7 @@ def _new_turn(
     turn = Turn.objects.create(
         chat=chat,
         trigger=trigger,
-        model=chat.bot.chat_model or settings.ARISE_CHAT_MODEL,
+        model=showing.model_of(chat),
         first_item_id=first,
         last_item_id=items[-1].pk,
         messages=context.assemble(chat, items, outcomes=outcomes.lines(untold), now=now),

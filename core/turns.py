@@ -9,12 +9,13 @@ import threading
 from django.db import transaction
 from django.utils import timezone
 
-from core import failpoints, journal, judging, leases, wake
+from core import failpoints, journal, judging, leases, looking, wake
 from core.database import database_now, give_back
 from core.errors import LeaseLost, ModelFailure
 from core.journal import Answered
 from core.leases import Lease
 from core.llm import client
+from core.media import references
 from core.models import Chat, Turn
 from core.tools import execution
 
@@ -35,6 +36,7 @@ def run(chat_id: int, owner: str) -> bool:
     failpoints.reach("chat_claimed")
     with leases.kept(lease):
         try:
+            looking.look(chat_id)
             turn = _open(lease)
             if turn is not None:
                 failpoints.reach("turn_opened")
@@ -84,7 +86,7 @@ def _drive(lease: Lease, turn: Turn) -> None:
         started_at = timezone.now()
         failpoints.reach("model_asked")
         try:
-            request = [*messages, *told.messages]
+            request = references.filled([*messages, *told.messages])
             answer = client.complete(model=turn.model, messages=request, tools=turn.tools)
         except ModelFailure as failure:
             logger.warning("turn %s failed: %s", turn.pk, failure)

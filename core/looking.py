@@ -1,0 +1,117 @@
+"""Looking at what people sent before a turn is judged: nothing is held while it is fetched.
+
+A chat's pictures are fetched only where its model is shown any and would be asked now; what they
+show is kept as a view, and what stood in the way as a failure, so that each is fetched once.
+"""
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import IntegrityError
+
+from core import budgets, context, showing, standing
+from core.database import database_now, give_back
+from core.errors import MediaFailure
+from core.media import fetching, pictures, store
+from core.media.pictures import View
+from core.models import Chat, InboundItem, ItemMedia, Turn
+from core.showing import Place
+
+logger = logging.getLogger(__name__)
+MOST_SECONDS = 6.0
+
+
+def look(chat_id: int) -> None:
+    """Fetch the newest pictures that a turn in this chat would show; MOST_SECONDS at most.
+
+    Whatever fails, the turn goes on without them. Where no model takes pictures it does nothing.
+    """
+    if not (settings.ARISE_CHAT_MODEL_KINDS or settings.ARISE_VISION_MODEL):
+        return
+    try:
+        wanted = _wanted(chat_id)
+        if wanted:
+            give_back()
+            _keep(wanted, _seen(wanted))
+    except Exception:
+        logger.exception("chat %s: its pictures could not be looked at", chat_id)
+
+
+def _wanted(chat_id: int) -> list[Place]:
+    """The pictures that would be shown and were not fetched yet."""
+    chat = Chat.objects.select_related("bot").get(pk=chat_id)
+    kinds = showing.kinds(chat)
+    if not kinds or not _may_be_asked(chat):
+        return []
+    items = InboundItem.objects.filter(chat=chat).only("kind", "parts", "recalled_at")
+    latest = list(items.order_by("-pk")[: context.NEW_ITEMS + context.EARLIER_ITEMS])
+    new = [item for item in latest if item.pk > chat.judged_item_id][: context.NEW_ITEMS]
+    told = latest[: len(new) + context.EARLIER_ITEMS]
+    newest = showing.places(told[::-1], kinds)[-showing.MOST_SHOWN :]
+    if not newest:
+        return []
+    rows = ItemMedia.objects.filter(item__in={place.item.pk for place in newest})
+    known = set(rows.values_list("item", "index"))
+    return [place for place in newest if place.key not in known]
+
+
+def _may_be_asked(chat: Chat) -> bool:
+    """Whether the gate will likely say that the model is asked, and its call be allowed: what it
+    will not answer is not fetched."""
+    if not (chat.enabled and chat.bot.enabled) or standing.silence(chat, now=database_now()):
+        return False
+    gathered = InboundItem.objects.filter(chat=chat, pk__gt=chat.judged_item_id)
+    asked = gathered.exclude(trigger="").filter(recalled_at=None, is_old=False)
+    if not asked.exists() or budgets.is_spent(chat, purpose=budgets.Purpose.CHAT):
+        return False
+    return not Turn.objects.filter(chat=chat, state=Turn.State.RUNNING).exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """The digest of what was fetched and what is shown of it."""
+
+    sha256: str
+    view: View
+
+
+def _seen(wanted: Sequence[Place]) -> Mapping[tuple[int, int], Future[Sight]]:
+    """Fetch and examine all of them at once; what is not there in time is not waited for."""
+    threads = ThreadPoolExecutor(len(wanted), thread_name_prefix="looking")
+    futures = {
+        place.key: threads.submit(_look_at, str(place.part["data"].get("url", "")))
+        for place in wanted
+    }
+    threads.shutdown(wait=False)
+    wait(futures.values(), timeout=MOST_SECONDS)
+    return futures
+
+
+def _look_at(source: str) -> Sight:
+    content = fetching.fetch(source, seconds=MOST_SECONDS)
+    return Sight(hashlib.sha256(content).hexdigest(), pictures.examine(content).view)
+
+
+def _keep(wanted: Sequence[Place], futures: Mapping[tuple[int, int], Future[Sight]]) -> None:
+    rows = [_row(place, futures[place.key]) for place in wanted]
+    try:
+        ItemMedia.objects.bulk_create(rows, ignore_conflicts=True)
+    except IntegrityError:
+        logger.info("what was looked at was forgotten meanwhile")
+
+
+def _row(place: Place, future: Future[Sight]) -> ItemMedia:
+    row = ItemMedia(item=place.item, index=place.index)
+    if not future.done():
+        row.failure = "timeout"
+    elif isinstance(failure := future.exception(), MediaFailure):
+        logger.info("item %s: part %s is not shown: %s", *place.key, failure)
+        row.failure = failure.code
+    else:
+        sight = future.result()
+        row.sha256, row.view = sight.sha256, store.put_view(sight.view)
+    return row
