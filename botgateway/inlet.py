@@ -5,7 +5,7 @@ import logging
 
 from django.db import InterfaceError, OperationalError
 
-from botgateway import database, interactions
+from botgateway import database, inline, interactions
 from core import failpoints, inbound, tasks
 from core.inbound import DueChat
 from core.messages import Received
@@ -13,6 +13,8 @@ from core.messages import Received
 logger = logging.getLogger(__name__)
 MOST_WAITING = 10_000
 MOST_PER_BATCH = 200
+MOST_INLINE = 64 * 1024 * 1024
+"""Characters of pictures in frames that wait; what comes beyond is stored without its pictures."""
 PAUSE_SECONDS = 0.5
 LINGER_SECONDS = 0.004
 
@@ -26,11 +28,15 @@ class Inlet:
 
     def __init__(self) -> None:
         self._waiting: asyncio.Queue[Received] = asyncio.Queue(MOST_WAITING)
+        self._inline = 0
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._hints: set[asyncio.Task[None]] = set()
 
     async def put(self, item: Received) -> None:
         """Queue an item; waits while the queue is full."""
+        if self._inline + inline.characters(item) > MOST_INLINE:
+            item = inline.without(item)
+        self._inline += inline.characters(item)
         await self._waiting.put(item)
 
     async def run(self) -> None:
@@ -43,6 +49,7 @@ class Inlet:
                 batch.append(self._waiting.get_nowait())
             for due in await self._store(batch):
                 self._set_timer(due)
+            self._inline -= sum(map(inline.characters, batch))
 
     async def _store(self, batch: list[Received]) -> list[DueChat]:
         """Store a batch, waiting out a database that is away. An item that alone can't be stored
@@ -77,7 +84,7 @@ class Inlet:
 
 
 def _receive(batch: list[Received]) -> list[DueChat]:
-    wanted = interactions.let_in(batch)
+    wanted = inline.put_away(interactions.let_in(batch))
     return inbound.receive(wanted) if wanted else []
 
 

@@ -15,6 +15,9 @@ _STICKER_SUB_TYPES = {1, 2, 3, 7}
 _MD5_NAME = re.compile(r"([0-9a-fA-F]{32})(?:\.[A-Za-z0-9]{1,8})?")
 _EMOJI_ID = re.compile(r"[0-9A-Za-z]{1,64}")
 _MAX_URL = 4096
+INLINE = "base64://"
+MOST_INLINE = 11_184_820
+"""Characters that 8 MiB have as base64, with the scheme: what `core.media.fetching` takes."""
 _MAX_NAME = 255
 _MAX_OTHER_CHARACTERS = 64 * 1024
 
@@ -82,6 +85,7 @@ def _image(segment: Segment) -> Part:
     is_market = segment.type == "mface" or bool(_EMOJI_ID.fullmatch(emoji_id))
     is_sticker = is_market or sub_type in _STICKER_SUB_TYPES or "动画表情" in summary
     kept = _media(data)
+    kept["url"] = kept["url"] or _inline(data)
     kept["id"] = _stable_id(data, emoji_id)
     kept["file"] = kept.pop("name", "")
     kept["summary"] = summary
@@ -117,6 +121,15 @@ def _media(data: Data) -> dict[str, Any]:
         "url": url if is_usable else "",
         "size": fields.integer(data.get("file_size", data.get("size"))),
     }
+
+
+def _inline(data: Data) -> str:
+    """A picture whose bytes are in the frame itself: `botgateway.inline` has them put elsewhere."""
+    for key in ("url", "file"):
+        text = fields.string(data.get(key))
+        if text.startswith(INLINE) and len(text) <= MOST_INLINE:
+            return text
+    return ""
 
 
 def _file_name(data: Data) -> str:
