@@ -162,7 +162,8 @@ def model() -> Iterable[Finding]:
             "model",
             "warning",
             message,
-            "check ARISE_CHAT_MODEL, ARISE_EMBEDDING_MODEL, ARISE_TTS_MODEL and the bots' chat model",
+            "check ARISE_CHAT_MODEL, ARISE_VISION_MODEL, ARISE_EMBEDDING_MODEL, ARISE_TTS_MODEL and the "
+            "bots' chat model",
         )
     else:
         yield Finding("model", "ok", f"{settings.ARISE_CHAT_MODEL} at {where}")
@@ -184,7 +185,12 @@ def _models() -> set[str]:
     names = set(
         filter(
             None,
-            (settings.ARISE_CHAT_MODEL, settings.ARISE_EMBEDDING_MODEL, settings.ARISE_TTS_MODEL),
+            (
+                settings.ARISE_CHAT_MODEL,
+                settings.ARISE_VISION_MODEL,
+                settings.ARISE_EMBEDDING_MODEL,
+                settings.ARISE_TTS_MODEL,
+            ),
         )
     )
     if not probes.why_not({"database": probes.database}):

@@ -93,7 +93,8 @@ def _seen(wanted: Sequence[Place]) -> Mapping[tuple[int, int], Future[Sight]]:
 
 def _look_at(source: str) -> Sight:
     content = fetching.fetch(source, seconds=MOST_SECONDS)
-    return Sight(hashlib.sha256(content).hexdigest(), pictures.examine(content).view)
+    examined = pictures.examine(content, wait_seconds=MOST_SECONDS)
+    return Sight(hashlib.sha256(content).hexdigest(), examined.view)
 
 
 def _keep(wanted: Sequence[Place], futures: Mapping[tuple[int, int], Future[Sight]]) -> None:

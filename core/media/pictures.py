@@ -50,14 +50,14 @@ class Examined:
     view: View
 
 
-def examine(content: bytes) -> Examined:
+def examine(content: bytes, *, wait_seconds: float = WAIT_SECONDS) -> Examined:
     """Decode a PNG, JPEG, GIF or WebP picture in a bounded child process.
 
-    Waits where MOST_AT_ONCE are being looked at. Raises MediaFailure.
+    Where MOST_AT_ONCE are being looked at it waits, so long at most. Raises MediaFailure.
     """
     if len(content) > MOST_BYTES:
         raise MediaFailure("too_large", f"larger than {MOST_BYTES} bytes")
-    if not _children.acquire(timeout=WAIT_SECONDS):
+    if not _children.acquire(timeout=wait_seconds):
         raise MediaFailure("timeout", "too many pictures are being looked at")
     try:
         answer = _decoded(content)

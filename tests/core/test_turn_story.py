@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from core.admin import turn_story
+from core.media import references
 from core.models import Turn
 from tests import factories
 
@@ -121,6 +122,18 @@ def test_a_picture_is_named_not_shown() -> None:
     assert len(text) < 200
     assert "9022 characters" in text
     assert "https://example.org/a.png" in text
+
+
+def test_a_stored_picture_is_told_by_its_name_and_its_reference(admin_client: Client) -> None:
+    content = [
+        {"type": "text", "text": "the words of the chat"},
+        {"type": "text", "text": '[图片 1] in <message id="7">:'},
+        references.part("a" * 64),
+    ]
+    told = page(admin_client, factories.make_turn(messages=[{"role": "user", "content": content}]))
+    assert "the words of the chat" in told
+    assert "[图片 1] in &lt;message id=&quot;7&quot;&gt;:" in told
+    assert f"[image media:{'a' * 64}]" in told
 
 
 def test_an_unknown_turn_is_not_found(admin_client: Client) -> None:
