@@ -15,8 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from core import chatsettings, reach, standing
 from core.admin import display, switches
 from core.admin.facts import CappedPaginator, ChatFilter, FactAdmin
+from core.admin.forgetting import ForgetChat, ForgetPerson
 from core.admin.switches import ListForm, SwitchesForm
-from core.admin.theme import ModelAdmin, ModelForm
+from core.admin.theme import ModelForm
 from core.models import (
     Chat,
     Decision,
@@ -34,7 +35,7 @@ _LEFT = display.moment("left_at", _("left"))
 
 
 @admin.register(Chat)
-class ChatAdmin(ModelAdmin[Chat]):
+class ChatAdmin(ForgetChat):
     """Chats appear by themselves when somebody speaks in them; here they are switched."""
 
     belongs = reach.to_chat("pk")
@@ -207,7 +208,7 @@ class ChatAdmin(ModelAdmin[Chat]):
 
 
 @admin.register(Member)
-class MemberAdmin(FactAdmin[Member]):
+class MemberAdmin(ForgetPerson, FactAdmin[Member]):
     belongs = reach.to_chat()
     list_display = ("shown_name", "user_id", "role", "chat", _LAST_SEEN, _LEFT)
     list_select_related = ("chat",)

@@ -21,7 +21,6 @@ from core.forgetting import batches, chats, registry
 from core.forgetting.traces import PLACEHOLDER, Traces, account_pattern
 from core.leases import Held, Lease
 from core.models import (
-    Bot,
     Chat,
     InboundItem,
     Member,
@@ -40,12 +39,12 @@ _AT_PEOPLE = (Action.POKE, Action.LIKE)
 
 
 def forget(
-    user_id: str, *, bot: Bot | None = None, by: AbstractBaseUser | None = None
+    user_id: str, *, within: QuerySet[Chat] | None = None, by: AbstractBaseUser | None = None
 ) -> Counter[str]:
-    """Remove what is stored of a person, up to now, in all chats of all bots or of one; how many
-    rows of each kind. Raises addresses.BadAddress where nobody knows the person, LeaseLost where
-    the same is forgotten twice at once."""
-    own, groups = find(user_id, bot)
+    """Remove what is stored of a person, up to now, in all chats or `within` these; how many rows of
+    each kind. Raises addresses.BadAddress where nobody knows the person, LeaseLost where the same is
+    forgotten twice at once."""
+    own, groups = find(user_id, within)
     went: Counter[str] = Counter()
     for chat in groups:
         went.update(_forget_in(chat, user_id))
@@ -55,16 +54,16 @@ def forget(
     return +went
 
 
-def find(user_id: str, bot: Bot | None = None) -> tuple[list[Chat], list[Chat]]:
+def find(user_id: str, within: QuerySet[Chat] | None = None) -> tuple[list[Chat], list[Chat]]:
     """The private chats with a person, and the other chats in which there is a trace of one; at
     least one chat. Raises addresses.BadAddress."""
-    bots = Bot.objects.all() if bot is None else Bot.objects.filter(pk=bot.pk)
-    if bots.filter(self_id=user_id).exists():
+    chosen = Chat.objects.all() if within is None else within
+    if chosen.filter(bot__self_id=user_id).exists():
         raise addresses.BadAddress(
             _("%(account)s is a bot here; forget its chats, or name another bot with --bot.")
             % {"account": user_id}
         )
-    known = Chat.objects.filter(bot__in=bots).select_related("bot").order_by("pk")
+    known = chosen.select_related("bot").order_by("pk")
     is_own = Q(kind=Chat.Kind.PRIVATE, external_id=user_id)
     traced = {key for rows in _traced(user_id) for key in rows.values_list("chat", flat=True)}
     found = list(known.filter(is_own)), list(known.filter(pk__in=traced).exclude(is_own))

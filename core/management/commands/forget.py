@@ -14,7 +14,7 @@ from core.errors import LeaseLost
 from core.forgetting import chats, people, registry
 from core.management.listing import json_line
 from core.management.tables import table
-from core.models import Bot
+from core.models import Bot, Chat
 
 
 class Command(BaseCommand):
@@ -76,8 +76,9 @@ def _chats(typed: str, bot: Bot | None) -> Callable[[], registry.Counts]:
 
 def _person(typed: str, bot: Bot | None) -> Callable[[], registry.Counts]:
     user_id = addresses.parse_self_id(typed)
-    people.find(user_id, bot)
-    return partial(people.forget, user_id, bot=bot)
+    within = Chat.objects.all() if bot is None else Chat.objects.filter(bot=bot)
+    people.find(user_id, within)
+    return partial(people.forget, user_id, within=within)
 
 
 def _ask(name: str) -> None:

@@ -299,6 +299,27 @@ def test_what_broke_off_is_finished_by_the_next_time(
     assert set(counts(chat).values()) == {0}
 
 
+def test_where_it_breaks_off_nothing_leaves_and_no_turn_is_resumed(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = at(bot, GROUP)
+    store(says(place, ANN, "@Bear apples", mentions_bot=True))
+    chat = chat_of(place)
+    lease, turn = begin(chat)
+    commit(lease, turn, ("send_message", {"content": "plums"}))
+    OutboxEntry.objects.update(due_at=timezone.now(), draft_until=None)
+
+    def breaks(chat_id: int) -> registry.Counts:
+        raise RuntimeError
+
+    monkeypatch.setattr(chats, "_sent", breaks)
+    with pytest.raises(RuntimeError):
+        chats.forget(chat)
+    assert sending.claim(bot.pk, 7) == []
+    assert not Turn.objects.filter(state=Turn.State.RUNNING).exists()
+    assert leases.claim(chat.pk, "worker:1") is None  # nothing is due
+
+
 def test_a_large_chat_goes_in_steps(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
     place = at(bot, GROUP)
     store(*(says(place, BOB, f"oranges {number}") for number in range(7)))

@@ -11,11 +11,13 @@ from django.utils import timezone
 
 from botgateway import delivery
 from botgateway.actions import Response
-from core import addresses, capabilities, sending, turns
+from core import addresses, capabilities, leases, sending, turns
 from core.capabilities import Ability, Platform
 from core.database import give_back
 from core.errors import LeaseLost
 from core.forgetting import people
+from core.forgetting.traces import Traces
+from core.leases import Lease
 from core.messages import Part, PlatformId, Recalled
 from core.models import (
     Bot,
@@ -165,7 +167,7 @@ def test_with_one_bot_the_other_bots_chats_are_left_alone(bot: Bot) -> None:
     fill(at(bot, GROUP), 100)
     kept = [fill(at(other, GROUP), 500), alone(other, 600)]
     before = [list(InboundItem.objects.filter(chat=chat).values()) for chat in kept]
-    people.forget("10002", bot=bot)
+    people.forget("10002", within=Chat.objects.filter(bot=bot))
     assert [list(InboundItem.objects.filter(chat=chat).values()) for chat in kept] == before
     assert all(turn.messages for turn in Turn.objects.filter(chat__in=kept))
     assert not InboundItem.objects.filter(bot=bot, sender_id="10002").exists()
@@ -235,6 +237,26 @@ def test_a_turn_that_read_of_the_person_commits_nothing_and_the_rest_is_judged_a
     again = answers(chat, ("send_message", {"content": "plums are fine"}))
     assert "plums" in str(again.messages)
     assert "pineapple" not in str(again.messages)
+
+
+def test_no_turn_begins_while_a_person_is_half_forgotten(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = at(bot, GROUP)
+    store(says(place, ANN, "@Bear pineapple?", number=100, mentions_bot=True))
+    chat = chat_of(place)
+    begin(chat)
+    claimed: list[object] = []
+    empty = people._empty_turns
+
+    def looks(lease: Lease, traces: Traces, found: set[int]) -> int:
+        Chat.objects.filter(pk=chat.pk).update(turn_due_at=timezone.now())
+        claimed.append(leases.claim(chat.pk, "worker:1"))
+        return empty(lease, traces, found)
+
+    monkeypatch.setattr(people, "_empty_turns", looks)
+    people.forget("10002")
+    assert claimed == [None]
 
 
 def test_a_turn_that_knows_nothing_of_the_person_goes_on(bot: Bot) -> None:
