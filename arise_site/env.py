@@ -114,6 +114,13 @@ class Environment(BaseSettings):
             raise PydanticCustomError("kinds", f"takes {', '.join(MEDIA_KINDS)}")
         return value.lower()
 
+    @field_validator("arise_media_allowed_hosts")
+    @classmethod
+    def _are_hosts(cls, value: str) -> str:
+        if any(character in value for character in "/@?#"):
+            raise PydanticCustomError("hosts", "takes hosts, as 127.0.0.1:5700, not addresses")
+        return value.lower()
+
     @field_validator("arise_failpoint")
     @classmethod
     def _is_failpoint(cls, value: str) -> str:

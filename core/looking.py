@@ -4,6 +4,7 @@ A chat's pictures are fetched only where its model is shown any and would be ask
 show is kept as a view, and what stood in the way as a failure, so that each is fetched once.
 """
 
+import contextlib
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from django.db import IntegrityError
 from core import budgets, context, showing, standing
 from core.database import database_now, give_back
 from core.errors import MediaFailure
-from core.media import fetching, pictures, store
+from core.media import fetching, pictures, references, store
 from core.media.pictures import View
 from core.models import Chat, InboundItem, ItemMedia, Turn
 from core.showing import Place
@@ -41,8 +42,22 @@ def look(chat_id: int) -> None:
         logger.exception("chat %s: its pictures could not be looked at", chat_id)
 
 
-def _wanted(chat_id: int) -> list[Place]:
-    """The pictures that would be shown and were not fetched yet."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A picture that would be shown and has no view yet; `sha256` where its bytes are known already,
+    to whoever learns stickers, say."""
+
+    place: Place
+    sha256: str
+
+    @property
+    def sources(self) -> list[str]:
+        """Where its bytes may be, the nearest first."""
+        kept = [references.SCHEME + self.sha256] if self.sha256 else []
+        return [*kept, str(self.place.part["data"].get("url", ""))]
+
+
+def _wanted(chat_id: int) -> list[Wanted]:
     chat = Chat.objects.select_related("bot").get(pk=chat_id)
     kinds = showing.kinds(chat)
     if not kinds or not _may_be_asked(chat):
@@ -55,8 +70,12 @@ def _wanted(chat_id: int) -> list[Place]:
     if not newest:
         return []
     rows = ItemMedia.objects.filter(item__in={place.item.pk for place in newest})
-    known = set(rows.values_list("item", "index"))
-    return [place for place in newest if place.key not in known]
+    known = {(row.item_id, row.index): row for row in rows}
+    return [
+        Wanted(place, row.sha256 if row else "")
+        for place in newest
+        if (row := known.get(place.key)) is None or not (row.view or row.failure)
+    ]
 
 
 def _may_be_asked(chat: Chat) -> bool:
@@ -79,34 +98,45 @@ class Sight:
     view: View
 
 
-def _seen(wanted: Sequence[Place]) -> Mapping[tuple[int, int], Future[Sight]]:
+def _seen(wanted: Sequence[Wanted]) -> Mapping[tuple[int, int], Future[Sight]]:
     """Fetch and examine all of them at once; what is not there in time is not waited for."""
     threads = ThreadPoolExecutor(len(wanted), thread_name_prefix="looking")
-    futures = {
-        place.key: threads.submit(_look_at, str(place.part["data"].get("url", "")))
-        for place in wanted
-    }
+    futures = {one.place.key: threads.submit(_look_at, one.sources) for one in wanted}
     threads.shutdown(wait=False)
     wait(futures.values(), timeout=MOST_SECONDS)
     return futures
 
 
-def _look_at(source: str) -> Sight:
-    content = fetching.fetch(source, seconds=MOST_SECONDS)
+def _look_at(sources: Sequence[str]) -> Sight:
+    content = _first_of(sources)
     examined = pictures.examine(content, wait_seconds=MOST_SECONDS)
     return Sight(hashlib.sha256(content).hexdigest(), examined.view)
 
 
-def _keep(wanted: Sequence[Place], futures: Mapping[tuple[int, int], Future[Sight]]) -> None:
-    rows = [_row(place, futures[place.key]) for place in wanted]
+def _first_of(sources: Sequence[str]) -> bytes:
+    *others, last = sources
+    for source in others:
+        with contextlib.suppress(MediaFailure):
+            return fetching.fetch(source)
+    return fetching.fetch(last, seconds=MOST_SECONDS)
+
+
+def _keep(wanted: Sequence[Wanted], futures: Mapping[tuple[int, int], Future[Sight]]) -> None:
+    rows = [_row(one, futures[one.place.key]) for one in wanted]
     try:
-        ItemMedia.objects.bulk_create(rows, ignore_conflicts=True)
+        ItemMedia.objects.bulk_create(
+            rows,
+            update_conflicts=True,
+            unique_fields=["item", "index"],
+            update_fields=["sha256", "view", "failure"],
+        )
     except IntegrityError:
         logger.info("what was looked at was forgotten meanwhile")
 
 
-def _row(place: Place, future: Future[Sight]) -> ItemMedia:
-    row = ItemMedia(item=place.item, index=place.index)
+def _row(wanted: Wanted, future: Future[Sight]) -> ItemMedia:
+    place = wanted.place
+    row = ItemMedia(item=place.item, index=place.index, sha256=wanted.sha256)
     if not future.done():
         row.failure = "timeout"
     elif isinstance(failure := future.exception(), MediaFailure):

@@ -150,7 +150,7 @@ def _is_allowed(target: Target) -> bool:
     """Whether ARISE_MEDIA_ALLOWED_HOSTS has the host, or the host with this port."""
     allowed: Sequence[str] = settings.ARISE_MEDIA_ALLOWED_HOSTS
     host = f"[{target.host}]" if ":" in target.host else target.host
-    return not {host, f"{host}:{target.port}"}.isdisjoint(allowed)
+    return not {target.host, host, f"{host}:{target.port}"}.isdisjoint(allowed)
 
 
 def _bad(detail: str) -> MediaFailure:

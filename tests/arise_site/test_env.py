@@ -18,6 +18,8 @@ from arise_site import env
         ("TIME_ZONE", "Mars/Foo", "TIME_ZONE: is no time zone"),
         ("TIME_ZONE", "../../etc/passwd", "TIME_ZONE: is no time zone"),
         ("ARISE_LOG_LEVEL", "blah", "ARISE_LOG_LEVEL: is none of DEBUG, INFO"),
+        ("ARISE_CHAT_MODEL_KINDS", "image, smell", "ARISE_CHAT_MODEL_KINDS: takes image, sticker"),
+        ("ARISE_MEDIA_ALLOWED_HOSTS", "http://nas/", "ARISE_MEDIA_ALLOWED_HOSTS: takes hosts, as"),
     ],
 )
 def test_a_wrong_value_gets_one_line_that_names_it(

@@ -66,6 +66,30 @@ def test_each_picture_is_fetched_once(pictures: Server, chat: Chat) -> None:
     assert pictures.connections == 1
 
 
+def test_what_was_fetched_for_another_purpose_is_looked_at_where_it_is_kept(
+    pictures: Server, chat: Chat
+) -> None:
+    item = say(chat, "http://10.0.0.1/expired", kind="sticker")
+    digest = store.spool(PNG)
+    ItemMedia.objects.create(item=item, index=0, sha256=digest)
+    looking.look(chat.pk)
+    row = ItemMedia.objects.get(item=item)
+    assert (row.sha256, row.failure) == (digest, "")
+    assert store.read(row.view)
+
+
+def test_what_was_fetched_and_not_kept_is_fetched_again(pictures: Server, chat: Chat) -> None:
+    item = say(chat, pictures.url("/a.png"), pictures.url("/gone"), kind="sticker")
+    pictures.paths["/gone"] = answer(b"", "404 Not Found")
+    for index in range(2):
+        ItemMedia.objects.create(item=item, index=index, sha256="a" * 64)
+    looking.look(chat.pk)
+    first, second = ItemMedia.objects.filter(item=item).order_by("index")
+    assert first.view
+    assert (second.view, second.failure) == ("", "http_status")
+    assert second.sha256 == "a" * 64  # by which it can be forgotten
+
+
 def test_what_stood_in_the_way_is_kept_and_not_tried_again(pictures: Server, chat: Chat) -> None:
     pictures.paths["/gone"] = answer(b"", "404 Not Found")
     pictures.paths["/page"] = answer(b"<html>expired")

@@ -1,6 +1,7 @@
 """Which addresses are of the public internet, and which URLs are none that is fetched from."""
 
 import pytest
+from pytest_django import Settings
 
 from core.errors import MediaFailure
 from core.media import targets
@@ -139,3 +140,27 @@ def test_an_address_is_taken_apart_once() -> None:
     assert target.host_header == "pictures.test:8443"
     assert targets.parse("http://[2606:4700::1]/").host_header == "[2606:4700::1]"
     assert targets.parse("http://图.test./?a").host == "xn--wcs.test"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "may"),
+    [
+        (["::1"], True),
+        (["[::1]"], True),
+        (["[::1]:8000"], True),
+        (["[::1]:80"], False),
+        (["::"], False),
+        ([], False),
+    ],
+)
+def test_an_allowed_host_may_be_an_ipv6_address(
+    settings: Settings, allowed: list[str], may: bool
+) -> None:
+    settings.ARISE_MEDIA_ALLOWED_HOSTS = allowed
+    target = targets.parse("http://[0:0::1]:8000/")
+    if may:
+        assert targets.resolved(target, lambda _host, _port: ["::1"], seconds=5) == ["::1"]
+        return
+    with pytest.raises(MediaFailure) as failure:
+        targets.resolved(target, lambda _host, _port: ["::1"], seconds=5)
+    assert failure.value.code == "blocked_address"
