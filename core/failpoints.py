@@ -15,6 +15,7 @@ POINTS = {
     "event_read": "an event's frame was read; nothing of it is stored",
     "items_stored": "what came in is stored; nobody was told",
     "chat_claimed": "a worker holds a chat's lease; nothing was judged",
+    "pictures_seen": "what a turn shows is fetched and kept; nothing was judged",
     "turn_opened": "the turn and its reserved model call are committed",
     "model_asked": "a model call is about to be made (with +SECONDS: is under way)",
     "model_answered": "a model call is answered; nothing of its step is written",

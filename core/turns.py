@@ -37,6 +37,7 @@ def run(chat_id: int, owner: str) -> bool:
     with leases.kept(lease):
         try:
             looking.look(chat_id)
+            failpoints.reach("pictures_seen")
             turn = _open(lease)
             if turn is not None:
                 failpoints.reach("turn_opened")

@@ -34,7 +34,12 @@ def site(
 ) -> Iterator[Site]:
     """The site, started once for all flows of this test process."""
     with django_db_blocker.unblock():
-        site = Site(model_url=scripted_model.url, logs=tmp_path_factory.mktemp("site"))
+        site = Site(
+            model_url=scripted_model.url,
+            logs=tmp_path_factory.mktemp("site"),
+            ARISE_CHAT_MODEL_KINDS="image",
+            ARISE_MEDIA_ALLOWED_HOSTS="127.0.0.1",
+        )
     try:
         site.start()
         yield site

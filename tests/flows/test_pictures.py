@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from pytest_django import DjangoDbBlocker
 
 from arise_site.openai_server import Reply
 from core.models import Bot, InboundItem, ItemMedia, Turn
 from tests.core.media.drawing import picture
 from tests.core.media.servers import Server, answer, running
-from tests.fakes.model import Script, ScriptedModel, assistant, says
+from tests.fakes.model import Script, assistant, says
 from tests.fakes.site import Site
 from tests.flows.conftest import Platform
 from tests.flows.waiting import ended_turns, rows
@@ -27,29 +26,6 @@ SEND = "send_message"
 def pictures() -> Iterator[Server]:
     with running() as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def site(
-    django_db_setup: None,
-    django_db_blocker: DjangoDbBlocker,
-    scripted_model: ScriptedModel,
-    tmp_path_factory: pytest.TempPathFactory,
-    pictures: Server,
-) -> Iterator[Site]:
-    """A site of these tests' own, whose models take pictures."""
-    with django_db_blocker.unblock():
-        site = Site(
-            model_url=scripted_model.url,
-            logs=tmp_path_factory.mktemp("site"),
-            ARISE_CHAT_MODEL_KINDS="image",
-            ARISE_MEDIA_ALLOWED_HOSTS=f"127.0.0.1:{pictures.port}",
-        )
-    try:
-        site.start()
-        yield site
-    finally:
-        site.stop()
 
 
 def at(bot: Bot) -> dict[str, Any]:

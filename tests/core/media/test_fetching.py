@@ -88,6 +88,11 @@ def test_a_picture_is_fetched_as_it_is(outside: Server) -> None:
     assert "Accept-Encoding: identity\r\n" in request
 
 
+def test_a_picture_may_be_as_large_as_the_bound(outside: Server) -> None:
+    outside.paths["/"] = raw(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * SMALL)
+    assert len(fetch(outside.url(), most_bytes=SMALL)) == SMALL
+
+
 @pytest.mark.parametrize(
     "host",
     [
@@ -335,6 +340,7 @@ def test_each_hop_of_a_name_is_judged_anew(
         (raw(b"\x00" * 1000), "unreachable"),
         (raw(b""), "unreachable"),
         (answer(b"x" * (SMALL + 1)), "too_large"),
+        (raw(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (SMALL + 1)), "too_large"),
     ],
 )
 def test_an_answer_that_is_no_picture_is_a_failure_with_a_code(
