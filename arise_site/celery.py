@@ -20,6 +20,7 @@ app.autodiscover_tasks()
 
 logger = logging.getLogger(__name__)
 SWEEP_SECONDS = 1.0
+LOST_CLAIMS_SECONDS = 60.0
 
 
 @signals.worker_ready.connect
@@ -29,9 +30,11 @@ def start_upkeep(**_: Any) -> None:
 
     from core import leases, tasks  # noqa: PLC0415  (models need a set-up Django)
     from core.llm import endpoint  # noqa: F401, PLC0415  (slow to import: before the first turn)
+    from stickers import claims  # noqa: PLC0415  (models need a set-up Django)
 
     _every(SWEEP_SECONDS, tasks.start_due, "sweep")
     _every(settings.ARISE_LEASE_SECONDS / 4, leases.extend_held, "leases")
+    _every(LOST_CLAIMS_SECONDS, claims.settle_lost, "lost claims")
 
 
 @signals.worker_shutting_down.connect
@@ -42,7 +45,7 @@ def hand_over(**_: Any) -> None:
     turns.stopping.set()
 
 
-def _every(seconds: float, action: Callable[[], None], name: str) -> None:
+def _every(seconds: float, action: Callable[[], object], name: str) -> None:
     """Run `action` again and again in a thread of its own; what fails is logged and tried again."""
 
     def loop() -> None:

@@ -55,6 +55,7 @@ class Environment(BaseSettings):
     arise_chat_model: str = ""
     arise_chat_model_kinds: str = ""
     arise_vision_model: str = ""
+    arise_guard_model: str = ""
     arise_embedding_model: str = Field(default="", max_length=200)
     arise_tts_model: str = ""
     arise_tts_voice: str = "alloy"

@@ -39,6 +39,7 @@ def web(shared: dict[str, str]) -> Program:
 def worker(shared: dict[str, str]) -> Program:
     """Celery. A turn that is cut off is resumed from its last committed step, so TERM waits briefly."""
     line = [sys.executable, "-m", "celery", "-A", "arise_site", "--quiet", "worker"]
+    line += ["--queues", "celery,stickers"]
     # Under which account things run is the operator's choice; nine lines a start do not change it.
     quiet = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
     return Program(

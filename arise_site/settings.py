@@ -139,6 +139,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 5, "socket_timeout"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_STORE_EAGER_RESULT = False
 CELERY_TASK_PUBLISH_RETRY = False
+# A crowd of stickers to learn stands before no hint that a chat is due.
+CELERY_TASK_ROUTES = {"stickers.tasks.*": {"queue": "stickers"}}
 CELERY_WORKER_POOL = "threads"
 CELERY_WORKER_CONCURRENCY = ENV.arise_worker_concurrency
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -159,6 +161,7 @@ ARISE_MODEL_API_KEY = ENV.openai_api_key or "none"
 ARISE_CHAT_MODEL = "arise-demo" if ARISE_DEMO_MODEL else ENV.arise_chat_model or "gpt-4o-mini"
 ARISE_CHAT_MODEL_KINDS = [] if ARISE_DEMO_MODEL else env.words(ENV.arise_chat_model_kinds)
 ARISE_VISION_MODEL = "" if ARISE_DEMO_MODEL else ENV.arise_vision_model
+ARISE_GUARD_MODEL = "" if ARISE_DEMO_MODEL else ENV.arise_guard_model
 ARISE_EMBEDDING_MODEL = "" if ARISE_DEMO_MODEL else ENV.arise_embedding_model
 ARISE_TTS_MODEL = "" if ARISE_DEMO_MODEL else ENV.arise_tts_model
 ARISE_TTS_VOICE = ENV.arise_tts_voice

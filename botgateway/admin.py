@@ -19,7 +19,6 @@ from core import reach
 from core.admin import display
 from core.admin.bots import BotAdmin
 from core.admin.facts import FactAdmin
-from core.admin.pausing import delivery
 from core.models import Bot
 from core.reach import Reach, Rule
 
@@ -81,7 +80,6 @@ class ConnectedBotAdmin(BotAdmin):
         "self_id",
         "shown_name",
         "enabled",
-        delivery,
         "connection",
         "implementation",
         "chat_model",

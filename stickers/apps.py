@@ -5,8 +5,10 @@ class StickersConfig(AppConfig):
     name = "stickers"
 
     def ready(self) -> None:
-        from stickers import checks, forgetting, tools
+        from stickers import checks, forgetting, ingress, library, tools
 
         checks.load()
         forgetting.load()
         tools.load()
+        library.load()
+        ingress.load()

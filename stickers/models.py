@@ -54,6 +54,16 @@ class Picture(models.Model):
         default=True,
         help_text=_("Learned from the picture alone, so that other consenting chats may use it."),
     )
+    learned = models.JSONField(
+        _("what was learned"),
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text=_(
+            "The texts that a further chat's sticker begins with; empty where they may not be "
+            "shared, or the picture was rejected."
+        ),
+    )
     model = models.CharField(_("model"), max_length=200, blank=True)
     tokens = models.PositiveIntegerField(_("tokens"), default=0)
     claimed_at = models.DateTimeField(_("claimed"))
@@ -152,6 +162,9 @@ class Sticker(models.Model):
         FAILED = "failed", _("failed")
         LOST = "lost", _("lost")
         REJECTED = "rejected", _("rejected by an operator")
+
+    KEPT = (State.STORED, State.REVIEW)
+    """States that take up one of the chat's places."""
 
     ref = models.CharField(
         _("ref"),
@@ -264,6 +277,21 @@ class Sighting(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key}: {self.times}"
+
+
+class LearningPace(models.Model):
+    """How many stickers were tried in a chat in the minute that it last tried any."""
+
+    chat = models.OneToOneField(Chat, models.CASCADE, primary_key=True, related_name="+")
+    minute = models.DateTimeField(_("minute"))
+    tried = models.PositiveIntegerField(_("tried"), default=0)
+
+    class Meta:
+        verbose_name = _("pace of learning")
+        verbose_name_plural = _("paces of learning")
+
+    def __str__(self) -> str:
+        return f"{self.minute}: {self.tried}"
 
 
 class FunnelCount(models.Model):

@@ -1,8 +1,26 @@
-"""What the worker does for stickers: each a hint with ids, or a look around that beat asks for."""
+"""What the worker does for stickers: each a hint with ids, or a look around that beat asks for. They
+have a queue of their own, so that a crowd of stickers stands before no turn."""
 
 from celery import shared_task
 
-from stickers import upkeep
+from core.database import give_back
+from stickers import learning, upkeep
+
+MOST_TRIES = 4
+_PAUSES = (10, 40, 90)
+"""Seconds before each further try of what surely cost nothing."""
+
+
+@shared_task
+def learn(item_id: int, index: int, tries: int = 1) -> None:
+    """Learn a part of an item. Only what surely cost nothing is tried again, a few times; then the
+    sticker's next sighting begins anew."""
+    try:
+        may_try_again = learning.learn(item_id, index)
+    finally:
+        give_back()
+    if may_try_again and tries < MOST_TRIES:
+        learn.apply_async((item_id, index, tries + 1), countdown=_PAUSES[tries - 1])
 
 
 @shared_task

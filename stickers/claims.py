@@ -1,0 +1,192 @@
+"""The claim on a picture: whoever writes its row first pays for it, and nobody else ever does.
+
+Two rows can't have one key, but no key catches two pictures that merely look the same. So whoever
+has met something new takes one lock over all pictures, looks again, and writes the picture, its
+keys, its look and the reserved model calls in that same transaction, before the call.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+
+from core import budgets
+from core.database import database_now, lock
+from core.models import Chat
+from stickers import fingerprints, funnel
+from stickers.fingerprints import Look
+from stickers.models import Fingerprint, Picture, PictureKey, Sticker
+
+LOCK = "stickers.pictures"
+_SLACK = timedelta(seconds=90)
+Verdict = Picture.Verdict
+REJECTED = (
+    Verdict.SENSITIVE,
+    Verdict.VETOED,
+    Verdict.FAILED,
+    Verdict.LOST,
+    Verdict.REMOVED,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a picture is known by: `proved` keys hold everywhere, the `name` that somebody's side
+    gave it and nothing proves holds in the chat where it was given. `file_id` is the stable id as
+    it was seen, or that of the bytes where there was none."""
+
+    sha256: str
+    proved: tuple[str, ...]
+    name: str
+    file_id: str
+    look: Look
+
+
+def identity(content: bytes, stable_id: str, samples: Sequence[bytes]) -> Identity:
+    """Who a picture is, by its bytes, its samples and the stable id of its part (or nothing)."""
+    sha256 = hashlib.sha256(content).hexdigest()
+    md5 = hashlib.md5(content, usedforsecurity=False).hexdigest()
+    proved = [f"sha256:{sha256}", f"md5:{md5}"]
+    if stable_id.startswith("mface:"):
+        proved.append(stable_id)
+    name = "" if stable_id in proved else stable_id
+    look = fingerprints.look_of(samples)
+    return Identity(sha256, tuple(proved), name, stable_id or f"md5:{md5}", look)
+
+
+def by_keys(keys: Iterable[str], chat: Chat) -> dict[str, Picture]:
+    """The pictures known by names, as they count in a chat."""
+    counting = Q(chat=None) | Q(chat=chat)
+    rows = PictureKey.objects.filter(counting, key__in=set(keys)).select_related("picture")
+    return {row.key: row.picture for row in rows.order_by("-chat_id", "-pk")}
+
+
+def find(who: Identity) -> Picture | None:
+    """The picture that this is, whatever its verdict; by what is surest first. A name that nothing
+    proves does not count: whoever gives names could give one to anything."""
+    rows = PictureKey.objects.filter(chat=None, key__in=who.proved).select_related("picture")
+    known = {row.key: row.picture for row in rows}
+    for key in who.proved:
+        if key in known:
+            return known[key]
+    pk = fingerprints.find(who.look)
+    return None if pk is None else Picture.objects.filter(pk=pk).first()
+
+
+def remember(picture: Picture, who: Identity, chat: Chat) -> None:
+    """Keep by which further names a known picture goes, so that it is not fetched again for them."""
+    PictureKey.objects.bulk_create(_keys(picture, who, chat), ignore_conflicts=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A picture claimed just now (`is_new`), or the one that is known already, or why neither."""
+
+    picture: Picture | None
+    is_new: bool = False
+    refused: str = ""
+
+
+def claim(who: Identity, chat: Chat, *, calls: int, model: str, shareable: bool) -> Claim:
+    """Claim a picture for a chat, unless somebody has already; all or nothing.
+
+    Reserves the model calls in the same transaction; `refused` is the reason that
+    core.budgets.reserve gives. The chat's own sticker is `learning` from here on.
+    """
+    with transaction.atomic():
+        lock(LOCK)
+        if known := find(who):
+            remember(known, who, chat)
+            return Claim(known)
+        now = database_now()
+        if refused := budgets.reserve(chat, now=now, purpose=budgets.Purpose.LEARNING, calls=calls):
+            return Claim(None, refused=refused)
+        picture = write(who, chat, now=now, model=model, shareable=shareable)
+        Sticker.objects.create(chat=chat, picture=picture, file_id=who.file_id)
+    return Claim(picture, is_new=True)
+
+
+def write(
+    who: Identity, chat: Chat | None, *, now: datetime, model: str, shareable: bool
+) -> Picture:
+    """Write a picture with its keys and its look. For whoever holds LOCK and has found none."""
+    picture = Picture.objects.create(claimed_at=now, model=model, shareable=shareable)
+    PictureKey.objects.bulk_create(_keys(picture, who, chat), ignore_conflicts=True)
+    Fingerprint.objects.create(
+        picture=picture, hashes=list(who.look.hashes), blocks=who.look.blocks
+    )
+    return picture
+
+
+def _keys(picture: Picture, who: Identity, chat: Chat | None) -> list[PictureKey]:
+    rows = [PictureKey(picture=picture, key=key) for key in who.proved]
+    if who.name and chat is not None:
+        rows.append(PictureKey(picture=picture, key=who.name, chat=chat))
+    return rows
+
+
+def release(picture: Picture, chat: Chat, *, calls: int) -> bool:
+    """Undo a claim whose call surely cost nothing; False where it is no claim any more."""
+    with transaction.atomic():
+        claims = Picture.objects.select_for_update().filter(verdict=Verdict.LEARNING)
+        held = claims.filter(pk=picture.pk).first()
+        if held is None:
+            return False
+        held.delete()
+        budgets.give_back(chat, purpose=budgets.Purpose.LEARNING, calls=calls)
+    return True
+
+
+def reject(picture: Picture, verdict: Verdict, reason: str, *, tokens: int = 0) -> bool:
+    """End a claim without a sticker: keys and verdict stay, no picture and no meaning.
+
+    A compare-and-set: False where the claim has ended otherwise meanwhile.
+    """
+    with transaction.atomic():
+        ended = Picture.objects.filter(pk=picture.pk, verdict=Verdict.LEARNING).update(
+            verdict=verdict,
+            reason=reason[:40],
+            tokens=tokens,
+            sha256="",
+            learned={},
+            settled_at=database_now(),
+        )
+        if ended:
+            Sticker.objects.filter(picture=picture, state=Sticker.State.LEARNING).update(
+                state=verdict, reason=reason[:40]
+            )
+    return bool(ended)
+
+
+def longest() -> timedelta:
+    """After that no claim's call can still be under way: recognition and guard, one after another."""
+    return 2 * timedelta(seconds=settings.ARISE_MODEL_TIMEOUT_SECONDS) + _SLACK
+
+
+def settle_lost() -> int:
+    """End as lost the claims whose outcome nobody can know any more: their worker died. How many.
+
+    They may have been paid for, so they are never tried again by themselves.
+    """
+    with transaction.atomic():
+        before = database_now() - longest()
+        pictures = Picture.objects.select_for_update(skip_locked=True).filter(
+            verdict=Verdict.LEARNING, claimed_at__lt=before
+        )
+        ended = [picture for picture in pictures if reject(picture, Verdict.LOST, "no_outcome")]
+        reused = Sticker.objects.filter(
+            state=Sticker.State.LEARNING, learned_at__lt=before
+        ).exclude(picture__verdict=Verdict.LEARNING)
+        late = list(reused.select_for_update(skip_locked=True, of=("self",)))
+        Sticker.objects.filter(pk__in=[sticker.pk for sticker in late]).update(
+            state=Sticker.State.LOST, reason="no_outcome"
+        )
+        chats = Sticker.objects.filter(picture__in=ended, state=Sticker.State.LOST)
+        lost = [*chats.values_list("chat_id", flat=True), *(sticker.chat_id for sticker in late)]
+        told = [chat_id for chat_id in lost if chat_id is not None]
+        funnel.count_all((pk, name) for pk in told for name in (funnel.PAID, funnel.LOST))
+    return len(ended) + len(late)

@@ -1,0 +1,133 @@
+"""What became of the pictures that people sent: counted by chat, day and stage or reason.
+
+A sticker passes free gates before anything is paid for; where it stops is a reason here, so that an
+operator sees why nothing is learned.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import date
+
+from django.db import connection
+from django.db.models import Sum
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from core import budgets
+from stickers.models import FunnelCount
+
+SEEN = "seen"
+CANDIDATE = "candidate"
+PAID = "paid"
+STORED = "stored"
+REUSED = "reused"
+VETOED = "vetoed"
+SENSITIVE = "sensitive"
+FAILED = "failed"
+LOST = "lost"
+EVICTED = "evicted"
+OFFERED = "offered"
+SENT = "sent"
+
+STAGES: Mapping[str, str | Promise] = {
+    SEEN: _("seen"),
+    CANDIDATE: _("passed the free gates"),
+    PAID: _("paid for"),
+    STORED: _("stored"),
+    REUSED: _("stored with a meaning learned before"),
+    SENSITIVE: _("sensitive"),
+    VETOED: _("vetoed"),
+    FAILED: _("failed"),
+    LOST: _("lost"),
+    EVICTED: _("made room for another one"),
+    OFFERED: _("offered to the model"),
+    SENT: _("sent"),
+}
+"""Stages in the order in which a sticker goes through them."""
+
+OFF = "off"
+CAPABILITY = "capability"
+NOT_A_STICKER = "not_a_sticker"
+OLD = "old"
+RECALLED = "recalled"
+KNOWN = "known"
+KNOWN_REJECTED = "known_rejected"
+NOT_SHARED = "not_shared"
+TOO_FEW_SIGHTINGS = "too_few_sightings"
+RATE = "rate"
+NO_ROOM = "no_room"
+BUDGET = "budget"
+NO_MODEL = "no_model"
+TRY_LATER = "try_later"
+DOWNLOAD = "download_"
+
+DROPS: Mapping[str, str | Promise] = {
+    OFF: _("learning is off in the chat"),
+    CAPABILITY: _("no stickers can be sent there"),
+    NOT_A_STICKER: _("a picture, and no sticker"),
+    OLD: _("old when it came in"),
+    RECALLED: _("taken back"),
+    KNOWN: _("known already"),
+    KNOWN_REJECTED: _("known, and rejected"),
+    NOT_SHARED: _("its meaning stays in another chat"),
+    TOO_FEW_SIGHTINGS: _("not seen often enough yet"),
+    RATE: _("more than may be tried in a minute"),
+    NO_ROOM: _("all places taken by pinned ones"),
+    BUDGET: _("the day's learning budget is spent"),
+    NO_MODEL: _("no model takes stickers"),
+    TRY_LATER: _("the endpoint was busy or away"),
+}
+"""Reasons for which it goes no further; those of the download stand behind DOWNLOAD."""
+
+
+def download(code: str) -> str:
+    """The reason for a picture that can't be had, by the code of its core.errors.MediaFailure."""
+    return f"{DOWNLOAD}{code}"[:40]
+
+
+def label(name: str) -> str | Promise:
+    """A stage or reason in words."""
+    if name.startswith(DOWNLOAD):
+        return format_lazy(_("not downloaded: {code}"), code=name.removeprefix(DOWNLOAD))
+    return STAGES.get(name) or DROPS.get(name) or name
+
+
+def count(chat_id: int, name: str, times: int = 1) -> None:
+    """Count what became of pictures; see count_all."""
+    count_all([(chat_id, name)] * times)
+
+
+def count_all(seen: Iterable[tuple[int, str]]) -> None:
+    """Count many (chat id, name) in one statement, at the end of a transaction or outside of one:
+    the rows stay locked until it ends, taken in one order by everybody."""
+    totals: dict[tuple[int, str], int] = {}
+    for one in seen:
+        totals[one] = totals.get(one, 0) + 1
+    if not totals:
+        return
+    ordered = sorted(totals)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO stickers_funnelcount AS counted (chat_id, day, name, times)
+            SELECT chat_id, %s, name, times
+              FROM unnest(%s::bigint[], %s::text[], %s::bigint[]) AS new(chat_id, name, times)
+             -- a chat may have been forgotten while its sticker was being learned
+             WHERE EXISTS (SELECT 1 FROM core_chat WHERE core_chat.id = new.chat_id)
+            ON CONFLICT (chat_id, day, name) DO UPDATE SET times = counted.times + excluded.times
+            """,
+            [
+                budgets.today(),
+                [chat_id for chat_id, _name in ordered],
+                [name for _chat_id, name in ordered],
+                [totals[one] for one in ordered],
+            ],
+        )
+
+
+def counts(chat_id: int | None, since: date) -> Mapping[str, int]:
+    """Totals by name from that day on, of one chat or of all."""
+    rows = FunnelCount.objects.filter(day__gte=since)
+    if chat_id is not None:
+        rows = rows.filter(chat=chat_id)
+    return dict(rows.values_list("name").annotate(total=Sum("times")).order_by())
