@@ -63,6 +63,8 @@ TOLD_APART = {"index", "app_list", "search", "autocomplete"}
 """Pages of the site that show rows or names of pages; each has a test here."""
 
 CUSTOM = {
+    "core_chat_forget",
+    "core_member_forget",
     "core_outboxentry_settle",
     "skills_skill_import",
     "skills_skill_versions",
@@ -434,3 +436,15 @@ def test_a_page_that_does_not_say_to_what_its_rows_belong_is_found_at_the_start(
     assert error.obj is Chat
     with pytest.raises(ImproperlyConfigured):
         world.client.get(list_of(Chat))
+
+
+@pytest.mark.parametrize("model", [Chat, Member], ids=name)
+def test_nothing_outside_is_forgotten(world: World, model: type[Model]) -> None:
+    before = everything()
+    address_outside = address(world.outside.rows[model], "forget")
+    assert world.client.get(address_outside).status_code == 404
+    assert world.client.post(address_outside).status_code == 404
+    assert everything() == before
+    shown = world.client.get(address(world.inside.rows[model], "forget"))
+    assert shown.status_code == 200
+    assert OUTSIDE not in shown.content.decode()
