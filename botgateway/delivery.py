@@ -198,7 +198,7 @@ async def _prepared(connection: LiveConnection, entry: Claimed) -> Prepared:
     try:
         return await _say(connection, entry, entry.parts)
     except GonePicture:
-        words = outgoing.instead(entry.parts)
+        words = sending.words_of(entry.parts)
         if not words:
             raise
         await keep(sending.keep_parts, entry.entry_id, words)
@@ -235,9 +235,9 @@ async def _repair(connection: LiveConnection, entry: Claimed, response: Response
     note = SENT_WITHOUT_REFERENCES
     if "sticker" in kinds:
         if actions.is_bad_sticker(response):
-            parts, note = outgoing.instead(entry.parts), STICKER_AS_TEXT
+            parts, note = sending.words_of(entry.parts), STICKER_AS_TEXT
     elif actions.is_bad_voice(response):
-        parts, note = outgoing.instead(entry.parts), VOICE_AS_TEXT
+        parts, note = sending.words_of(entry.parts), VOICE_AS_TEXT
     elif actions.is_bad_segment(response):
         parts = actions.without_references(entry.parts)
     return Repair(parts, note) if parts and parts != entry.parts else None

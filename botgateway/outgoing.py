@@ -69,12 +69,3 @@ def _is_whole(face: Mapping[str, Any]) -> bool:
 def as_file(content: bytes) -> str:
     """Bytes as a segment has them, since an implementation may live on another machine."""
     return f"base64://{base64.b64encode(content).decode()}"
-
-
-def instead(parts: Parts) -> Parts:
-    """The words that go out in the place of a voice or a sticker, under what it quotes; none where
-    it has no words."""
-    words = [word for part in parts for word in part["data"].get("instead", ())]
-    if any(word["type"] == "reply" for word in words):
-        return words
-    return [*(part for part in parts if part["type"] == "reply"), *words] if words else []

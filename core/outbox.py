@@ -62,7 +62,6 @@ def write_sticker(context: ToolContext, words: Words, sticker: Sendable) -> Sent
     data = {
         "ref": sticker.ref,
         "sha256": sticker.sha256,
-        "media_type": sticker.media_type,
         "market_face": dict(sticker.market_face),
         "instead": instead,
     }

@@ -173,6 +173,33 @@ def without_quote(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [part for part in parts if part["type"] != "reply"]
 
 
+def words_of(parts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The words that go out in the place of a voice or a sticker, under what it quotes; none where
+    it has no words."""
+    words = [dict(word) for part in parts for word in part["data"].get("instead", ())]
+    if not words or any(word["type"] == "reply" for word in words):
+        return words
+    return [*(dict(part) for part in parts if part["type"] == "reply"), *words]
+
+
+def withdraw_sticker(sha256: str) -> int:
+    """Take a sticker out of all that is pending: its words go out in its place, and what has none is
+    discarded; how many messages it was. Runs in the transaction that takes the sticker itself away."""
+    carries = [{"type": stickers.KIND, "data": {"sha256": sha256}}]
+    carrying = OutboxEntry.objects.filter(state=State.PENDING, parts__contains=carries)
+    withdrawn = 0
+    for entry in carrying.order_by("pk"):
+        words = words_of(entry.parts)
+        if words:
+            withdrawn += OutboxEntry.objects.filter(pk=entry.pk, state=State.PENDING).update(
+                parts=words
+            )
+        else:
+            withdrawn += _discard(Q(pk=entry.pk), "sticker_taken_down")
+            follow_up(target_id=entry.pk)
+    return withdrawn
+
+
 def next_look(bot_ids: list[int]) -> dict[int, float]:
     """For each of these bots with something pending: seconds until it may be due (0: look now)."""
     if not bot_ids:

@@ -26,7 +26,6 @@ class Sendable:
 
     ref: str
     sha256: str
-    media_type: str
     market_face: Mapping[str, Any] = field(default_factory=dict)
 
 

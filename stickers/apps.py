@@ -5,10 +5,12 @@ class StickersConfig(AppConfig):
     name = "stickers"
 
     def ready(self) -> None:
-        from stickers import checks, forgetting, ingress, library, tools
+        from stickers import checks, forgetting, ingress, library, sending, tools, wishes
 
         checks.load()
         forgetting.load()
+        sending.load()
         tools.load()
+        wishes.load()
         library.load()
         ingress.load()

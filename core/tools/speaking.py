@@ -68,7 +68,6 @@ def send_message(context: ToolContext, arguments: SendMessage) -> ToolResult:
 
 def _send_sticker(context: ToolContext, arguments: SendMessage) -> ToolResult:
     """Write a sticker of this chat or of the catalogue to the Outbox."""
-    _refuse_spoken_sticker(arguments)
     sticker = stickers.find(context.chat, arguments.sticker)
     if sticker is None:
         raise ToolRefusal(
@@ -85,18 +84,14 @@ def _send_sticker(context: ToolContext, arguments: SendMessage) -> ToolResult:
     return ToolResult({"handle": handle})
 
 
-def _refuse_spoken_sticker(arguments: SendMessage) -> None:
+def make_ready(context: ToolContext, arguments: SendMessage) -> Spoken | None:
+    """Have a voice message spoken, which is paid for: only words that may be said, and only while
+    the turn has messages left."""
     if arguments.sticker and arguments.voice:
         raise ToolRefusal(
             "sticker_or_voice",
             "A message is a sticker or a voice message, not both; nothing was done.",
         )
-
-
-def make_ready(context: ToolContext, arguments: SendMessage) -> Spoken | None:
-    """Have a voice message spoken, which is paid for: only words that may be said, and only while
-    the turn has messages left."""
-    _refuse_spoken_sticker(arguments)
     words = _words(context, arguments) if arguments.voice else None
     if context.turn.sends >= settings.ARISE_MAX_SENDS_PER_TURN:
         return None

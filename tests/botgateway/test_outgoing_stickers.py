@@ -48,7 +48,7 @@ PICTURES = [name for name in NAMES if name not in FACES]
 
 
 def sticker(sha256: str, face: Mapping[str, Any] | None = None, words: Any = WORDS) -> Any:
-    data = {"ref": "sq7fj2k9x", "sha256": sha256, "media_type": "image/gif", "instead": words}
+    data = {"ref": "sq7fj2k9x", "sha256": sha256, "instead": words}
     return {"type": "sticker", "data": {**data, "market_face": dict(face or {})}}
 
 

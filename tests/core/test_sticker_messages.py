@@ -1,6 +1,7 @@
 """`send_message(sticker=…)`: what may be sent, what is written for it, and what is told of it."""
 
 import json
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ from pytest_django import Settings
 
 from core import capabilities, evidence, outbox, outcomes, sending, stickers
 from core.capabilities import Ability, Platform
+from core.database import give_back
 from core.llm.types import ToolCallRequest
 from core.models import Chat, OutboxEntry, SentMessage, Turn
 from core.outbox import Words
@@ -24,8 +26,8 @@ CONNECTION = 7
 CAN = Ability(True)
 ABLE = Platform(dict.fromkeys(("sticker", "quote", "voice", "recall", "tag.face"), CAN), None)
 FACE = {"emoji_id": "a1", "emoji_package_id": 5, "key": "k", "summary": "[贴贴]"}
-PICTURE = Sendable("sq7fj2k9x", "ab" * 32, "image/gif")
-MARKET = Sendable("sm8hj3k2y", "cd" * 32, "image/gif", FACE)
+PICTURE = Sendable("sq7fj2k9x", "ab" * 32)
+MARKET = Sendable("sm8hj3k2y", "cd" * 32, FACE)
 TEXT = [{"type": "text", "data": {"text": "well done"}}]
 
 
@@ -84,7 +86,6 @@ def part(sticker: Sendable, instead: list[dict[str, Any]]) -> dict[str, Any]:
     data = {
         "ref": sticker.ref,
         "sha256": sticker.sha256,
-        "media_type": sticker.media_type,
         "market_face": dict(sticker.market_face),
         "instead": instead,
     }
@@ -184,6 +185,27 @@ def test_it_is_told_once_when_the_platform_says_so(
     assert sending.mark_sent(entry.pk, None)
     assert not sending.mark_sent(entry.pk, None)
     assert counted == [(entry.pk, PICTURE.ref)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_is_told_once_where_two_see_at_the_same_time_that_it_was_sent(
+    chat: Chat, counted: list[tuple[int, str]]
+) -> None:
+    entry = entry_of(chat, **SENDING)
+    other = threading.Thread(target=_mark_sent, args=(entry.pk,))
+    with transaction.atomic():
+        assert sending.mark_sent(entry.pk, None)
+        other.start()
+        other.join(0.5)  # it waits for this transaction, or has overtaken it
+    other.join()
+    assert counted == [(entry.pk, PICTURE.ref)]
+
+
+def _mark_sent(entry_id: int) -> None:
+    try:
+        sending.mark_sent(entry_id, None)
+    finally:
+        give_back()
 
 
 def test_it_is_told_once_when_evidence_settles_it_later(
