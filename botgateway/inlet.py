@@ -36,8 +36,13 @@ class Inlet:
         """Queue an item; waits while the queue is full."""
         if self._inline + inline.characters(item) > MOST_INLINE:
             item = inline.without(item)
-        self._inline += inline.characters(item)
-        await self._waiting.put(item)
+        size = inline.characters(item)
+        self._inline += size
+        try:
+            await self._waiting.put(item)
+        except BaseException:  # whoever waited for room was told to stop
+            self._inline -= size
+            raise
 
     async def run(self) -> None:
         """Store what is queued, for ever."""

@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import re
 import ssl
 import time
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ MOST_SECONDS = 10.0
 MOST_REDIRECTS = 3
 INLINE = "base64://"
 KEPT = "media:"
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ def inline(source: str, *, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def _kept(digest: str, most_bytes: int) -> bytes:
-    if not _DIGEST.fullmatch(digest):
+    if not store.is_digest(digest):
         raise MediaFailure("bad_address", "not the name of a stored medium")
     content = store.read(digest)
     if content is None:

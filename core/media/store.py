@@ -8,6 +8,7 @@ a spool beside the store, without a row, for a day at most.
 import contextlib
 import hashlib
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -24,6 +25,7 @@ from core.media.pictures import Examined, View
 from core.models import ItemMedia, StoredMedia
 
 UNUSED_KEPT = timedelta(days=1)
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _SPOOL = "spool"
 _BATCH = 500
 
@@ -68,7 +70,10 @@ def spool(content: bytes) -> str:
 
 
 def read(sha256: str) -> bytes | None:
-    """The bytes of that digest, from the store or the spool; None where they are not there."""
+    """The bytes of that digest, from the store or the spool; None where they are not there, and for
+    what is no digest."""
+    if not is_digest(sha256):
+        return None
     for place in (_kept(sha256), _spooled(sha256)):
         try:
             return place.read_bytes()
@@ -128,6 +133,11 @@ def _remove_unused(sha256: str) -> bool:
 
 def _used(digests: Collection[str]) -> set[str]:
     return set().union(*(use(digests) for use in _uses))
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text is the name of a file here, and nothing that leads elsewhere."""
+    return _DIGEST.fullmatch(text) is not None
 
 
 def _digest(content: bytes) -> str:

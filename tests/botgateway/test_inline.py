@@ -203,3 +203,17 @@ async def test_once_they_are_stored_there_is_room_again(
                 await asyncio.sleep(0.001)
     running.cancel()
     assert all(map(inline.characters, stored))
+
+
+async def test_who_gives_up_waiting_takes_up_no_room(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inlet, "MOST_WAITING", 1)
+    waiting = Inlet()
+    item = said(bot, picture())
+    await waiting.put(item)
+    held = waiting._inline
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await waiting.put(item)
+    assert waiting._inline == held == len(INLINE)

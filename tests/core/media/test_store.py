@@ -115,6 +115,14 @@ def test_spooled_bytes_have_no_row_and_go_after_a_day(folder: Path) -> None:
     assert store.read(digest) is None
 
 
+def test_only_a_digest_names_a_file(settings: Settings, tmp_path: Path) -> None:
+    settings.MEDIA_ROOT = tmp_path / "home" / "var" / "media"
+    settings.MEDIA_ROOT.mkdir(parents=True)
+    (tmp_path / "home" / "secret_key").write_bytes(b"secret")
+    for name in ("../secret_key", "/etc/hostname", "", DIGEST.upper(), DIGEST + "\n"):
+        assert store.read(name) is None
+
+
 def test_whoever_refers_to_files_is_asked() -> None:
     @store.register_use
     def of_an_app(digests: object) -> set[str]:
