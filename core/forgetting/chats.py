@@ -153,6 +153,9 @@ def items(chat_id: int, last: int | None = None) -> registry.Counts:
 def delete_items(keys: list[int]) -> registry.Counts:
     """Delete items with what was fetched of them; files that nothing else uses go once that is
     committed."""
+    # Who is just keeping what it fetched of one waits here, and then finds it gone.
+    rows = InboundItem.objects.select_for_update().filter(pk__in=keys).order_by("pk")
+    keys = list(rows.values_list("pk", flat=True))
     media = ItemMedia.objects.filter(item__in=keys)
     digests = {digest for row in media.values_list("sha256", "view") for digest in row if digest}
     said = InboundItem.objects.annotate(said=Cast("parts", TextField())).filter(pk__in=keys)
