@@ -132,6 +132,7 @@ def register_describer(kind: str, describer: Describer) -> Describer:
 
     It is given the chat and the parts of that kind, once a context that has any, and answers by
     their ids; one query is what it may cost. Whatever it does not know stays a bare placeholder.
+    Of stickers it is asked once more for those that the bot sent, and answers by their refs.
     """
     _describers[kind] = describer
     return describer
@@ -274,18 +275,40 @@ def _part_text(item: InboundItem, index: int, media: Media) -> str:
 def _own_words(chat: Chat, since: datetime | None) -> list[Line]:
     messages = SentMessage.objects.filter(chat=chat).select_related("entry").order_by("-pk")
     told = (
-        "handle", "created_at", "entry__content", "entry__state", "entry__reason",
-        "entry__settled_at",
+        "handle", "kind", "created_at", "entry__content", "entry__parts", "entry__state",
+        "entry__reason", "entry__settled_at",
     )  # fmt: skip
     messages = messages.only(*told)
     if since is not None:
         messages = messages.filter(created_at__gte=since)
     latest = list(messages[:EARLIER_ITEMS])[::-1]
     there = shadow.imagined(latest) if shadow.is_on(chat) else {}
-    return [_own_line(message, there.get(message.pk)) for message in latest]
+    stickers = _own_stickers(chat, latest)
+    return [_own_line(message, there.get(message.pk), stickers) for message in latest]
 
 
-def _own_line(message: SentMessage, there: shadow.Imagined | None) -> Line:
+def _own_stickers(chat: Chat, messages: Sequence[SentMessage]) -> Mapping[int, str]:
+    """What stands for each message that is a sticker, by its key. Where words went out in its place,
+    it is none any more."""
+    sent = {
+        message.pk: part
+        for message in messages
+        if message.kind == SentMessage.Kind.STICKER and message.entry is not None
+        for part in message.entry.parts
+        if part["type"] == "sticker"
+    }
+    describer = _describers.get("sticker")
+    known = describer(chat, list(sent.values())) if describer and sent else {}
+    told = {pk: known.get(str(part["data"].get("ref", "")), "") for pk, part in sent.items()}
+    return {
+        pk: f"[sticker: {text.one_line(words, DESCRIPTION_CHARS)}]" if words else "[sticker]"
+        for pk, words in told.items()
+    }
+
+
+def _own_line(
+    message: SentMessage, there: shadow.Imagined | None, stickers: Mapping[int, str]
+) -> Line:
     """One of the bot's own messages; `there` is how it stands in the shadow conversation."""
     state, at, content = "", message.created_at, ""
     if message.entry is not None:
@@ -294,6 +317,7 @@ def _own_line(message: SentMessage, there: shadow.Imagined | None) -> Line:
     if there is not None:
         state = OutboxEntry.State.RECALLED if there.is_recalled else OutboxEntry.State.SENT
         content = content if there.content is None else there.content
+    content = stickers.get(message.pk, content)
     attributes = [("handle", message.handle), ("state", state), ("time", _time(at))]
     return Line(at, f"<message{_attributes(attributes)}>{escape(content)}</message>")
 

@@ -5,9 +5,19 @@ class StickersConfig(AppConfig):
     name = "stickers"
 
     def ready(self) -> None:
-        from stickers import checks, forgetting, ingress, library, sending, tools, wishes
+        from stickers import (
+            checks,
+            describing,
+            forgetting,
+            ingress,
+            library,
+            sending,
+            tools,
+            wishes,
+        )
 
         checks.load()
+        describing.load()
         forgetting.load()
         sending.load()
         tools.load()
