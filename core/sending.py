@@ -315,7 +315,8 @@ def _sent(which: Q, **values: Any) -> int:
         kinds = dict(locked.values_list("pk", "message__kind"))
         moved = _settle(Q(pk__in=kinds), state=State.SENT, **values) if kinds else 0
         media = [pk for pk, kind in kinds.items() if kind in _REPLACEABLE]
-        for entry in OutboxEntry.objects.select_related("message").filter(pk__in=media):
+        sent = OutboxEntry.objects.select_related("message").filter(pk__in=media)
+        for entry in sent.order_by("chat_id", "pk"):
             _follow_sent_media(entry)
     return moved
 

@@ -77,7 +77,7 @@ def find(who: Identity) -> Picture | None:
     return None if pk is None else Picture.objects.filter(pk=pk).first()
 
 
-def remember(picture: Picture, who: Identity, chat: Chat) -> None:
+def remember(picture: Picture, who: Identity, chat: Chat | None) -> None:
     """Keep by which further names a known picture goes, so that it is not fetched again for them."""
     PictureKey.objects.bulk_create(_keys(picture, who, chat), ignore_conflicts=True)
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 from core import stickers
 from core.models import Chat, OutboxEntry
 from core.stickers import Sendable
-from stickers import search
+from stickers import funnel, search
 from stickers.models import Sticker
 
 
@@ -36,6 +36,7 @@ def count(entry: OutboxEntry, ref: str) -> None:
     """One more time sent."""
     at = entry.settled_at or timezone.now()
     Sticker.objects.filter(ref=ref).update(times_sent=F("times_sent") + 1, last_sent_at=at)
+    funnel.count(entry.chat_id, funnel.SENT)
 
 
 def load() -> None:

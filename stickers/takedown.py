@@ -11,9 +11,9 @@ from core import sending
 from core.database import lock
 from core.media import store
 from core.models import ItemMedia
+from stickers import claims
 from stickers.models import Picture, PictureKey, Sticker
 
-LOCK = "stickers.pictures"
 _SHA256 = "sha256:"
 
 
@@ -32,7 +32,7 @@ def take_down(picture: Picture, *, by: AbstractBaseUser | None = None, reason: s
     `by` is the operator; None: a member of a chat, or a command. `reason` is a short code.
     """
     with transaction.atomic():
-        lock(LOCK)
+        lock(claims.LOCK)
         kept = Picture.objects.select_for_update().get(pk=picture.pk)
         digests = _digests(kept)
         # First the stickers, then what carries them: whoever is just writing such a message holds
@@ -42,10 +42,12 @@ def take_down(picture: Picture, *, by: AbstractBaseUser | None = None, reason: s
         messages = sum(sending.withdraw_sticker(digest) for digest in digests)
         _remove_bytes(digests)
         kept.verdict = Picture.Verdict.REMOVED
-        kept.reason, kept.sha256 = reason, ""
+        kept.reason, kept.sha256, kept.learned = reason, "", {}
         kept.removed_by_id = None if by is None else by.pk
         kept.settled_at = timezone.now()
-        kept.save(update_fields=["verdict", "reason", "sha256", "removed_by", "settled_at"])
+        kept.save(
+            update_fields=["verdict", "reason", "sha256", "learned", "removed_by", "settled_at"]
+        )
     return Taken(count, messages)
 
 

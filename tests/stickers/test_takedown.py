@@ -9,11 +9,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from pytest_django import Settings
 
+from core import budgets
 from core import stickers as core_stickers
 from core.database import give_back
 from core.media import store
 from core.models import Chat, ItemMedia, OutboxEntry
-from stickers import sending
+from stickers import funnel, sending
 from stickers.models import Fingerprint, Picture, PictureKey, Sticker, StickerVector
 from stickers.takedown import Taken, take_down
 from tests.factories import make_bot, make_chat, make_item, make_sent
@@ -32,7 +33,7 @@ def _store(settings: Settings, tmp_path: Path) -> None:
 @pytest.fixture
 def picture() -> Picture:
     """A picture whose bytes are kept."""
-    made = make_picture(sha256=store.spool(b"GIF89a"))
+    made = make_picture(sha256=store.spool(b"GIF89a"), learned={"meaning": "well done"})
     PictureKey.objects.create(picture=made, key="md5:" + "1" * 32)
     Fingerprint.objects.create(picture=made, hashes=[1], blocks=b"x")
     return made
@@ -65,6 +66,7 @@ def test_it_goes_from_all_chats_and_the_catalogue(
     assert store.read(sha256) is None
     picture.refresh_from_db()
     assert (picture.verdict, picture.reason, picture.sha256) == ("removed", "operator", "")
+    assert picture.learned == {}
     assert picture.removed_by == admin
 
 
@@ -174,3 +176,4 @@ class TestSending:
         core_stickers.tell_sent(entry)
         sticker.refresh_from_db()
         assert (sticker.times_sent, sticker.last_sent_at) == (1, entry.settled_at)
+        assert funnel.counts(chat.pk, budgets.today()) == {funnel.SENT: 1}
