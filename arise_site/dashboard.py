@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db.models import Count, Q
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -26,7 +27,7 @@ from botgateway.admin import (
 )
 from botgateway.models import RefusedConnection
 from core import reach
-from core.admin import display
+from core.admin import display, review
 from core.models import Bot, Chat, OutboxEntry, SentMessage, Turn
 from core.reach import Person
 
@@ -149,6 +150,7 @@ def _waiting(within: Within) -> list[Waiting]:
 
 def _outbox(within: Within) -> list[Waiting]:
     state = OutboxEntry.State
+    held = review.waiting(within.entries).count()
     unknown, changes = state.UNKNOWN.value, [action.value for action in _CHANGES]
     counted: dict[str, int] = within.entries.filter(state__in=_OPEN).aggregate(
         pending=Count("pk", filter=Q(state=state.PENDING)),
@@ -168,9 +170,22 @@ def _outbox(within: Within) -> list[Waiting]:
     of_changes = display.list_url(OutboxEntry, state__exact=unknown, action__in=",".join(changes))
     return [
         *lines,
+        Waiting(_("waiting for review"), held, reverse("admin:core_outboxentry_review")),
+        *_paused(within),
         Waiting(_("messages of unknown outcome"), counted["messages"], of_messages),
         Waiting(_("recalls and edits of unknown outcome"), counted["changes"], of_changes),
     ]
+
+
+def _paused(within: Within) -> list[Waiting]:
+    """Paused bots and chats, where there are any."""
+    bots = within.bots.filter(paused_at__isnull=False).count()
+    chats = within.chats.filter(paused_at__isnull=False).count()
+    lines = (
+        Waiting(_("paused bots"), bots, display.list_url(Bot, paused_at__isempty=0)),
+        Waiting(_("paused chats"), chats, display.list_url(Chat, paused_at__isempty=0)),
+    )
+    return [line for line in lines if line.count]
 
 
 def _websocket_url(request: HttpRequest) -> str:

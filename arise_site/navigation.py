@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-# (heading, [(text, icon, "app.model"), …])
+# (heading, [(text, icon, "app.model", or "app.model.page" for a page beside its list), …])
 _GROUPS: tuple[tuple[str | Promise, tuple[tuple[str | Promise, str, str], ...]], ...] = (
     (
         _("Bots"),
@@ -26,6 +26,7 @@ _GROUPS: tuple[tuple[str | Promise, tuple[tuple[str | Promise, str, str], ...]],
             (_("What was said"), "chat_bubble", "core.inbounditem"),
             (_("Decisions"), "call_split", "core.decision"),
             (_("Turns"), "psychology", "core.turn"),
+            (_("Review"), "rate_review", "core.outboxentry.review"),
             (_("Sent Log"), "outgoing_mail", "core.sentmessage"),
             (_("Outbox"), "outbox", "core.outboxentry"),
         ),
@@ -60,10 +61,11 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def _item(title: str | Promise, icon: str, name: str) -> dict[str, Any]:
-    app, model = name.split(".")
-    return {"title": title, "icon": icon, "link": reverse(f"admin:{app}_{model}_changelist")}
+    app, model, page = (*name.split("."), "changelist")[:3]
+    return {"title": title, "icon": icon, "link": reverse(f"admin:{app}_{model}_{page}")}
 
 
 def _may_see(request: HttpRequest, name: str) -> bool:
-    page = admin.site.get_model_admin(apps.get_model(name))
+    app, model = name.split(".")[:2]
+    page = admin.site.get_model_admin(apps.get_model(app, model))
     return page.has_view_or_change_permission(request)

@@ -19,6 +19,7 @@ from core import reach
 from core.admin import display
 from core.admin.bots import BotAdmin
 from core.admin.facts import FactAdmin
+from core.admin.pausing import delivery
 from core.models import Bot
 from core.reach import Reach, Rule
 
@@ -80,6 +81,7 @@ class ConnectedBotAdmin(BotAdmin):
         "self_id",
         "shown_name",
         "enabled",
+        delivery,
         "connection",
         "implementation",
         "chat_model",

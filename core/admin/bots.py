@@ -12,29 +12,32 @@ from django.utils.translation import gettext_lazy
 
 from core import reach, tokens
 from core.admin import display, switches
+from core.admin.pausing import PausingAdmin, delivery
 from core.admin.switches import ListForm, SwitchesForm
-from core.admin.theme import ModelAdmin, ModelForm
+from core.admin.theme import ModelForm
 from core.models import Bot, Chat
 
 
 @admin.register(Bot)
-class BotAdmin(ModelAdmin[Bot]):
+class BotAdmin(PausingAdmin[Bot]):
     """Bots are made and switched here; one that has chats is switched off rather than deleted."""
 
     belongs = reach.to_bot("pk")
-    list_display: tuple[str, ...] = (
+    list_display: tuple[Any, ...] = (
         "self_id",
         "shown_name",
         "enabled",
+        delivery,
         "chat_model",
         "chats",
     )
     list_display_links = ("self_id",)
     list_editable = ("enabled",)
-    list_filter = ("enabled",)
+    list_filter = ("enabled", ("paused_at", admin.EmptyFieldListFilter))
+    list_select_related = ("paused_by",)
     search_fields = ("self_id", "name")
     ordering = ("self_id",)
-    actions = ("new_token",)
+    actions = ("new_token", "pause", "resume")
     form = SwitchesForm
     change_form_template = "admin/core/switched_form.html"
     readonly_fields: ClassVar[tuple[str, ...]] = ("has_token", "created_at")

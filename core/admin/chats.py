@@ -16,6 +16,7 @@ from core import chatsettings, reach, standing
 from core.admin import display, switches
 from core.admin.facts import CappedPaginator, ChatFilter, FactAdmin
 from core.admin.forgetting import ForgetChat, ForgetPerson
+from core.admin.pausing import PausingAdmin, delivery
 from core.admin.switches import ListForm, SwitchesForm
 from core.admin.theme import ModelForm
 from core.models import (
@@ -35,7 +36,7 @@ _LEFT = display.moment("left_at", _("left"))
 
 
 @admin.register(Chat)
-class ChatAdmin(ForgetChat):
+class ChatAdmin(PausingAdmin[Chat], ForgetChat):
     """Chats appear by themselves when somebody speaks in them; here they are switched."""
 
     belongs = reach.to_chat("pk")
@@ -45,6 +46,7 @@ class ChatAdmin(ForgetChat):
         "kind",
         "enabled",
         "sticker_learning",
+        delivery,
         "messages",
         _LAST_ITEM,
         _DUE,
@@ -56,15 +58,24 @@ class ChatAdmin(ForgetChat):
         "kind",
         "enabled",
         "sticker_learning",
+        "delivery_mode",
+        ("paused_at", admin.EmptyFieldListFilter),
         ("turn_due_at", admin.EmptyFieldListFilter),
     )
-    list_select_related = ("bot",)
+    list_select_related = ("bot__paused_by", "paused_by")
     search_fields = ("external_id", "title")
     search_help_text = _("Platform id or title")
     paginator = CappedPaginator
     show_full_result_count = False
     list_per_page = 50
-    actions: tuple[str, ...] = ("enable", "disable", "learn_stickers", "stop_learning_stickers")
+    actions: tuple[str, ...] = (
+        "enable",
+        "disable",
+        "pause",
+        "resume",
+        "learn_stickers",
+        "stop_learning_stickers",
+    )
     form = SwitchesForm
     change_form_template = "admin/core/switched_form.html"
     readonly_fields: ClassVar[tuple[str, ...]] = (
@@ -86,7 +97,7 @@ class ChatAdmin(ForgetChat):
         (None, {"fields": ("links", ("bot", "kind"), ("external_id", "title"))}),
         (
             _("What it may"),
-            {"fields": ("enabled", ("patience_seconds", "daily_model_calls"))},
+            {"fields": ("enabled", "delivery_mode", ("patience_seconds", "daily_model_calls"))},
         ),
         (
             _("Sticker learning"),
@@ -112,6 +123,12 @@ class ChatAdmin(ForgetChat):
             },
         ),
     )
+
+    def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == chatsettings.MODE:
+            # As with the switches: only what the operator changed is set.
+            kwargs |= {"required": False, "show_hidden_initial": True}
+        return super().formfield_for_choice_field(db_field, request, **kwargs)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

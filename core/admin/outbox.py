@@ -1,33 +1,48 @@
 """The console's pages of the Sent Log and the Outbox."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Func, IntegerField, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseNotAllowed
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBadRequest,
+    HttpResponseNotAllowed,
+)
 from django.shortcuts import get_object_or_404, redirect
 from django.template.defaultfilters import filesizeformat
-from django.urls import URLPattern, path
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from core import reach
-from core.admin import display, versions
+from core import by_hand, reach, standing
+from core.admin import banners, display, moderating, review, versions
 from core.admin.facts import ChatFilter
-from core.admin.settling import UNKNOWN, SettlingAdmin, settle_and_tell
+from core.admin.moderating import ModeratingAdmin
+from core.admin.settling import UNKNOWN, settle_and_tell
+from core.by_hand import NotDone
 from core.models import OutboxEntry, SentMessage
 
+if TYPE_CHECKING:
+    from django.contrib.admin.options import ModelAdmin as DjangoModelAdmin
+
+LONGEST_KEY = 18
 _WRITTEN = display.moment("created_at", gettext_lazy("written"))
 _DUE = display.moment("due_at", gettext_lazy("due"))
 _SETTLED = display.moment("settled_at", gettext_lazy("settled"))
 
 
 @admin.register(SentMessage)
-class SentMessageAdmin(SettlingAdmin[SentMessage]):
+class SentMessageAdmin(ModeratingAdmin[SentMessage]):
     belongs = reach.to_chat()
     list_display = (
         _WRITTEN,
@@ -69,6 +84,9 @@ class SentMessageAdmin(SettlingAdmin[SentMessage]):
     def entries_of(self, rows: QuerySet[SentMessage]) -> QuerySet[OutboxEntry]:
         return OutboxEntry.objects.filter(current_of__in=rows)
 
+    def waiting_of(self, rows: QuerySet[SentMessage]) -> QuerySet[OutboxEntry]:
+        return OutboxEntry.objects.filter(message__in=rows)
+
     def change_view(
         self,
         request: HttpRequest,
@@ -79,6 +97,8 @@ class SentMessageAdmin(SettlingAdmin[SentMessage]):
         message = self.get_object(request, unquote(object_id))
         shown = versions.of(message) if message else ()
         context = {
+            "banners": banners.of(message.chat) if message else (),
+            "choices": self._choices(request, message, shown),
             "versions": shown,
             "unknown": [version.entry for version in shown if version.entry.state == UNKNOWN],
             "may_settle": self.has_settle_permission(request),
@@ -87,6 +107,17 @@ class SentMessageAdmin(SettlingAdmin[SentMessage]):
         return super().change_view(
             request, object_id, form_url, {**(extra_context or {}), **context}
         )
+
+    def _choices(
+        self,
+        request: HttpRequest,
+        message: SentMessage | None,
+        shown: Sequence[versions.Version],
+    ) -> Sequence[moderating.Choice]:
+        if message is None or not self.has_moderate_permission(request):
+            return ()
+        back = display.page_of(message)
+        return [each for version in shown for each in moderating.choices(version.entry, back)]
 
     @admin.display(description=gettext_lazy("content"))
     def said(self, message: SentMessage) -> SafeString:
@@ -114,8 +145,27 @@ class SentMessageAdmin(SettlingAdmin[SentMessage]):
         return message.entry.platform_message_id if message.entry else ""
 
 
+class HeldFilter(admin.SimpleListFilter):
+    """By why an entry waits although it is due; the reasons are known, so no table is read for them."""
+
+    title = gettext_lazy("held")
+    parameter_name = "held"
+
+    def lookups(
+        self, request: HttpRequest, model_admin: "DjangoModelAdmin[Any]"
+    ) -> list[tuple[str, str]]:
+        return [(reason, reason) for reason in standing.REASONS if reason]
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[OutboxEntry]
+    ) -> QuerySet[OutboxEntry] | None:
+        # What was held when it ended keeps the reason: only what waits is held.
+        waits = {"state": OutboxEntry.State.PENDING, "held": self.value()}
+        return queryset.filter(**waits) if self.value() else None
+
+
 @admin.register(OutboxEntry)
-class OutboxEntryAdmin(SettlingAdmin[OutboxEntry]):
+class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
     belongs = reach.to_chat()
     list_display = (
         _WRITTEN,
@@ -131,7 +181,7 @@ class OutboxEntryAdmin(SettlingAdmin[OutboxEntry]):
     )
     list_display_links = (_WRITTEN, "said")
     list_select_related = ("chat", "message")
-    list_filter = ("state", "action", "bot", "created_at", ChatFilter)
+    list_filter = ("state", HeldFilter, "action", "message__kind", "bot", "created_at", ChatFilter)
     search_fields = ("content", "subject", "platform_message_id", "reason", "error")
     search_help_text = gettext_lazy("Content, target, message id, reason or error")
     fieldsets = (
@@ -144,6 +194,7 @@ class OutboxEntryAdmin(SettlingAdmin[OutboxEntry]):
                     ("action", "shown_state"),
                     "subject",
                     ("reason", "held"),
+                    ("approved_at", "by_hand", "decided_by"),
                     "error",
                     ("shown_target", "shown_waits_for"),
                     ("bot", "chat"),
@@ -191,7 +242,117 @@ class OutboxEntryAdmin(SettlingAdmin[OutboxEntry]):
     def get_urls(self) -> list[URLPattern]:
         settle = self.admin_site.admin_view(self.settle_view)
         name = "core_outboxentry_settle"
-        return [path("<int:object_id>/settle/", settle, name=name), *super().get_urls()]
+        views = (
+            ("review/", self.review_view, "review"),
+            ("confirm/<str:act>/", self.confirm_view, "confirm"),
+            ("<int:object_id>/decide/", self.decide_view, "decide"),
+            ("<int:object_id>/edit/", self.edit_view, "edit"),
+        )
+        return [
+            path("<int:object_id>/settle/", settle, name=name),
+            *(
+                path(route, self.admin_site.admin_view(view), name=f"core_outboxentry_{name}")
+                for route, view, name in views
+            ),
+            *super().get_urls(),
+        ]
+
+    def review_view(self, request: HttpRequest) -> HttpResponse:
+        """What waits for review, oldest first; of one chat where the address says so."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        rows = review.waiting(self.get_queryset(request))
+        chat = request.GET.get("chat", "")
+        if chat.isdecimal() and len(chat) <= LONGEST_KEY:
+            rows = rows.filter(chat=int(chat))
+        cards, count = review.cards(rows), rows.count()
+        context = {
+            "title": _("Review"),
+            "cards": cards,
+            "count": count,
+            "more": count - len(cards),
+            "may_moderate": self.has_moderate_permission(request),
+            "back": request.get_full_path(),
+        }
+        return self._page(request, "review", context)
+
+    def decide_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """The buttons of an entry that waits for review; leads back to the page they were on."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        self._demand_moderator(request)
+        entry = get_object_or_404(self._rows(request), pk=object_id)
+        if not review.decide(self, request, entry):
+            return HttpResponseBadRequest("decision is approve or discard")
+        return redirect(moderating.way_back(request, reverse("admin:core_outboxentry_review")))
+
+    def confirm_view(self, request: HttpRequest, act: str) -> HttpResponse:
+        """Shows what an act would be done to, and does it to what was ticked."""
+        sweeping = moderating.SWEEPING.get(act)
+        if sweeping is None:
+            raise Http404
+        self._demand_moderator(request)
+        otherwise = reverse("admin:core_outboxentry_changelist")
+        back = moderating.way_back(request, otherwise)
+        if request.method == "POST":
+            moderating.sweep(self, request, act, self._rows(request))
+            return redirect(back)
+        asked = moderating.asked_about(request, self._rows(request)).filter(sweeping.which)
+        entries = list(asked[: moderating.MOST])
+        if not entries:
+            messages.warning(request, _("There is nothing left to which that can be done."))
+            return redirect(back)
+        picks = [(entry, by_hand.digest(entry)) for entry in entries]
+        context = {"title": sweeping.title, "act": sweeping, "picks": picks, "back": back}
+        return self._page(request, "confirm", context)
+
+    def edit_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Other words for something that waits, or that was said."""
+        self._demand_moderator(request)
+        entry = get_object_or_404(self._rows(request), pk=object_id)
+        back = moderating.way_back(request, display.page_of(entry))
+        text = request.POST.get("text", entry.content)
+        if request.method == "POST" and self._edit(request, entry, text):
+            return redirect(back)
+        context = {
+            "title": _("Change its words"),
+            "entry": entry,
+            "text": text,
+            "seen": request.POST.get("seen") or by_hand.digest(entry),
+            "explanation": moderating.what_an_edit_does(entry, entry.chat),
+            "back": back,
+        }
+        return self._page(request, "edit", context)
+
+    def _edit(self, request: HttpRequest, entry: OutboxEntry, text: str) -> bool:
+        """Whether it was done; else why not is told."""
+        seen, by = request.POST.get("seen", ""), moderating.person(request)
+        before = entry.content
+        try:
+            with transaction.atomic():
+                if entry.state == OutboxEntry.State.PENDING:
+                    by_hand.reword(entry.pk, seen=seen, by=by, text=text)
+                else:
+                    by_hand.edit(entry.message_id or 0, seen=seen, by=by, text=text)
+                kept = _("Changed by hand, instead of: %(words)s") % {"words": before}
+                moderating.keep(self, request, entry, kept)
+        except NotDone as refusal:
+            messages.warning(request, str(refusal))
+            return False
+        messages.success(request, _("Its words were changed."))
+        return True
+
+    def _rows(self, request: HttpRequest) -> QuerySet[OutboxEntry]:
+        return self.get_queryset(request).select_related("chat__bot", "message")
+
+    def _demand_moderator(self, request: HttpRequest) -> None:
+        if not self.has_moderate_permission(request):
+            raise PermissionDenied
+
+    def _page(self, request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:
+        shared = {**self.admin_site.each_context(request), "opts": self.opts}
+        template = f"admin/core/outboxentry/{name}.html"
+        return TemplateResponse(request, template, {**shared, **context})
 
     def settle_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """The two buttons of an entry of unknown outcome; leads back to the page they were on."""
@@ -216,7 +377,16 @@ class OutboxEntryAdmin(SettlingAdmin[OutboxEntry]):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         entry = self.get_object(request, unquote(object_id))
+        may_moderate = self.has_moderate_permission(request)
+        waits = entry is not None and review.waiting(self.get_queryset(request)).filter(pk=entry.pk)
         context = {
+            "banners": banners.of(entry.chat) if entry else (),
+            "choices": moderating.choices(entry, display.page_of(entry))
+            if entry and may_moderate
+            else (),
+            "cards": review.cards(waits) if waits else (),
+            "may_moderate": may_moderate,
+            "back": display.page_of(entry) if entry else "",
             "unknown": [entry] if entry and entry.state == UNKNOWN else [],
             "may_settle": self.has_settle_permission(request),
         }

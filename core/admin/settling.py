@@ -26,7 +26,7 @@ class SettlingAdmin(FactAdmin[Row], Generic[Row]):
     Nothing else about a row is changed by hand.
     """
 
-    actions = ("was_done", "was_not_done")
+    actions: tuple[str, ...] | None = ("was_done", "was_not_done")
 
     def has_settle_permission(self, request: HttpRequest) -> bool:
         """Whether the person may say what became of entries."""
@@ -40,7 +40,8 @@ class SettlingAdmin(FactAdmin[Row], Generic[Row]):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         # Django would drop the action that a person may not take without a word.
-        if request.method == "POST" and not self.has_settle_permission(request):
+        allowed, asked = self.get_actions(request), request.POST.get("action")
+        if request.method == "POST" and (not allowed or (asked and asked not in allowed)):
             raise PermissionDenied
         return super().changelist_view(request, extra_context)
 

@@ -66,6 +66,7 @@ def test_it_tells_who_is_connected_what_waits_and_what_failed(admin_client: Clie
         "turns running": 0,
         "Outbox: pending": 1,
         "Outbox: sending": 0,
+        "waiting for review": 0,
         "messages of unknown outcome": 1,
         "recalls and edits of unknown outcome": 2,
     }
@@ -77,7 +78,8 @@ def test_every_figure_leads_to_its_list(admin_client: Client) -> None:
     for line in waiting():
         answer = admin_client.get(line.url)
         assert answer.status_code == 200
-        assert answer.context["cl"].result_count == line.count
+        shown = answer.context["cl"].result_count if "cl" in answer.context else None
+        assert (answer.context["count"] if shown is None else shown) == line.count
 
 
 def test_a_silent_implementation_is_named_with_what_to_do(admin_client: Client) -> None:

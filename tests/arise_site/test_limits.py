@@ -358,7 +358,7 @@ def test_the_landing_page_counts_the_inside_alone(world: World) -> None:
     request = RequestFactory().get("/")
     request.user = world.person
     shown = dashboard.overview(request, {})
-    assert sorted(line.count for line in shown["waiting"]) == [0, 0, 0, 0, 1, 1]
+    assert sorted(line.count for line in shown["waiting"]) == [0, 0, 0, 0, 0, 1, 1]
     assert [line.bot for line in shown["bots"]] == (
         [world.inside.chat.bot] if world.by == "bot" else []
     )

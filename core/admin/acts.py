@@ -1,0 +1,21 @@
+"""Who may step in: one question for each act, so that its right is named in one place."""
+
+from typing import Literal
+
+from django.db.models import Model
+from django.http import HttpRequest
+
+Act = Literal["moderate", "pause"]
+
+RIGHTS: dict[tuple[Act, str], str] = {
+    ("moderate", "outboxentry"): "core.change_outboxentry",
+    ("moderate", "sentmessage"): "core.change_outboxentry",
+    ("pause", "bot"): "core.change_bot",
+    ("pause", "chat"): "core.change_chat",
+}
+"""To moderate is to approve, change, discard and take back what the bot says."""
+
+
+def may(request: HttpRequest, act: Act, of: type[Model] | Model) -> bool:
+    """Whether the person may do this to rows of a model, or to one row."""
+    return request.user.has_perm(RIGHTS[act, str(of._meta.model_name)])
