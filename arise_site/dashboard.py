@@ -30,6 +30,8 @@ from core import reach
 from core.admin import display, review
 from core.models import Bot, Chat, OutboxEntry, SentMessage, Turn
 from core.reach import Person
+from stickers.admin.gallery import StickerAdmin
+from stickers.models import Sticker
 
 _SHOWN = 5
 _SHOWN_BOTS = 12
@@ -79,6 +81,7 @@ class Within:
         self.entries = reach.narrowed(OutboxEntry.objects.all(), reach.to_chat(), person)
         refusals = RefusedConnection.objects.all()
         self.refusals = reach.narrowed(refusals, RefusedConnectionAdmin.belongs, person)
+        self.stickers = reach.narrowed(Sticker.objects.all(), StickerAdmin.belongs, person)
 
 
 def overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -145,6 +148,11 @@ def _waiting(within: Within) -> list[Waiting]:
             display.list_url(Turn, state__exact=Turn.State.RUNNING.value),
         ),
         *_outbox(within),
+        Waiting(
+            _("stickers to be reviewed"),
+            within.stickers.filter(state=Sticker.State.REVIEW).count(),
+            display.list_url(Sticker, state__exact=Sticker.State.REVIEW.value),
+        ),
     ]
 
 

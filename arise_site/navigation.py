@@ -1,6 +1,7 @@
 """The console's sidebar: what the person may see, in the order in which one looks for it."""
 
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
 from django.apps import apps
 from django.contrib import admin
@@ -9,41 +10,64 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-# (heading, [(text, icon, "app.model", or "app.model.page" for a page beside its list), …])
-_GROUPS: tuple[tuple[str | Promise, tuple[tuple[str | Promise, str, str], ...]], ...] = (
+
+class Entry(NamedTuple):
+    """One line of the sidebar: a model's list, or another page that is for who sees that list."""
+
+    title: str | Promise
+    icon: str
+    model: str
+    page: str = "changelist"
+    query: str = ""
+
+
+_GROUPS: tuple[tuple[str | Promise, tuple[Entry, ...]], ...] = (
     (
         _("Bots"),
         (
-            (_("Bots"), "smart_toy", "core.bot"),
-            (_("Chats"), "forum", "core.chat"),
-            (_("Members"), "group", "core.member"),
-            (_("Skills"), "menu_book", "skills.skill"),
+            Entry(_("Bots"), "smart_toy", "core.bot"),
+            Entry(_("Chats"), "forum", "core.chat"),
+            Entry(_("Members"), "group", "core.member"),
+            Entry(_("Skills"), "menu_book", "skills.skill"),
         ),
     ),
     (
         _("What happened"),
         (
-            (_("What was said"), "chat_bubble", "core.inbounditem"),
-            (_("Decisions"), "call_split", "core.decision"),
-            (_("Turns"), "psychology", "core.turn"),
-            (_("Review"), "rate_review", "core.outboxentry.review"),
-            (_("Sent Log"), "outgoing_mail", "core.sentmessage"),
-            (_("Outbox"), "outbox", "core.outboxentry"),
+            Entry(_("What was said"), "chat_bubble", "core.inbounditem"),
+            Entry(_("Decisions"), "call_split", "core.decision"),
+            Entry(_("Turns"), "psychology", "core.turn"),
+            Entry(_("Review"), "rate_review", "core.outboxentry", "review"),
+            Entry(_("Sent Log"), "outgoing_mail", "core.sentmessage"),
+            Entry(_("Outbox"), "outbox", "core.outboxentry"),
+        ),
+    ),
+    (
+        _("Stickers"),
+        (
+            Entry(_("Gallery"), "add_reaction", "stickers.sticker"),
+            Entry(
+                _("Waiting for review"),
+                "new_label",
+                "stickers.sticker",
+                query="?state__exact=review",
+            ),
+            Entry(_("Try a search"), "search", "stickers.sticker", "try"),
         ),
     ),
     (
         _("Gateway"),
         (
-            (_("Connections"), "cable", "botgateway.connection"),
-            (_("Refused connections"), "block", "botgateway.refusedconnection"),
+            Entry(_("Connections"), "cable", "botgateway.connection"),
+            Entry(_("Refused connections"), "block", "botgateway.refusedconnection"),
         ),
     ),
     (
         _("People"),
         (
-            (_("Users"), "person", "auth.user"),
-            (_("Groups"), "shield_person", "auth.group"),
-            (_("Limits"), "visibility_lock", "core.personlimit"),
+            Entry(_("Users"), "person", "auth.user"),
+            Entry(_("Groups"), "shield_person", "auth.group"),
+            Entry(_("Limits"), "visibility_lock", "core.personlimit"),
         ),
     ),
 )
@@ -54,15 +78,32 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     home = {"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}
     groups: list[dict[str, Any]] = [{"items": [home]}]
     for title, entries in _GROUPS:
-        items = [_item(*entry) for entry in entries if _may_see(request, entry[2])]
+        items = [_item(entry) for entry in entries if _may_see(request, entry.model)]
         if items:
+            _mark(request, items)
             groups.append({"title": title, "separator": True, "items": items})
     return groups
 
 
-def _item(title: str | Promise, icon: str, name: str) -> dict[str, Any]:
-    app, model, page = (*name.split("."), "changelist")[:3]
-    return {"title": title, "icon": icon, "link": reverse(f"admin:{app}_{model}_{page}")}
+def _item(entry: Entry) -> dict[str, Any]:
+    name = f"admin:{entry.model.replace('.', '_')}_{entry.page}"
+    return {"title": entry.title, "icon": entry.icon, "link": reverse(name) + entry.query}
+
+
+def _mark(request: HttpRequest, items: list[dict[str, Any]]) -> None:
+    """Say which of these lines leads here: of several the one that says it most closely."""
+    leading = [item for item in items if _leads_to(request, item["link"])]
+    here = max(leading, key=lambda item: len(item["link"]), default=None)
+    for item in items:
+        item["active"] = item is here
+
+
+def _leads_to(request: HttpRequest, link: str) -> bool:
+    address = urlsplit(link)
+    asked = parse_qs(address.query).items()
+    return request.path.startswith(address.path) and all(
+        request.GET.getlist(name) == values for name, values in asked
+    )
 
 
 def _may_see(request: HttpRequest, name: str) -> bool:

@@ -60,9 +60,14 @@ def is_spent(chat: Chat, *, purpose: Purpose) -> bool:
     """Whether today's budget is plainly spent, so that nothing need be prepared for a call. Only
     `reserve` allows one."""
     most_calls, most_tokens = _caps(chat, purpose)
-    rows = ModelCallCount.objects.filter(chat=chat, day=today(), purpose=purpose)
-    calls, tokens = rows.values_list("calls", "tokens").first() or (0, 0)
+    calls, tokens = spent_today(chat, purpose=purpose)
     return calls >= most_calls or tokens >= most_tokens
+
+
+def spent_today(chat: Chat, *, purpose: Purpose) -> tuple[int, int]:
+    """The calls and the tokens that a chat has used today."""
+    rows = ModelCallCount.objects.filter(chat=chat, day=today(), purpose=purpose)
+    return rows.values_list("calls", "tokens").first() or (0, 0)
 
 
 def give_back(chat: Chat, *, purpose: Purpose, calls: int = 1) -> None:

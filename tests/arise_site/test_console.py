@@ -16,6 +16,7 @@ from core.admin.facts import CappedPaginator, FactAdmin
 from core.models import CapabilitySetting, InboundItem, OutboxEntry, Turn
 from skills.models import SkillReads
 from tests import factories
+from tests.stickers.showing import shown
 
 pytestmark = pytest.mark.django_db
 
@@ -69,6 +70,7 @@ def fill(text: str = "hello") -> None:
     skill = factories.make_skill(f"{text[:50]} {bot.pk}", text, description=text)
     skill.chats.add(chat)
     SkillReads.objects.create(skill=skill, chat=chat, level="full", times=1, last_at=timezone.now())
+    shown(chat, text, use_when=text, avoid_when=text, words=text, moods=[text[:40]])
     User.objects.create(username=f"user{User.objects.count()}")
     Group.objects.create(name=f"group{Group.objects.count()}")
 

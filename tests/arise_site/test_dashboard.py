@@ -14,6 +14,7 @@ from django.utils import timezone
 from arise_site import dashboard
 from botgateway.models import Connection
 from tests import factories
+from tests.stickers.showing import shown
 
 pytestmark = pytest.mark.django_db
 
@@ -38,6 +39,7 @@ def fill() -> None:
     for action in ("recall", "edit"):
         factories.make_entry(sent, action=action, target=sent.entry, state="unknown")
     factories.make_refusal(reason="unknown_bot")
+    shown(chat, state="review")
 
 
 def test_a_newcomer_is_told_what_to_do(admin_client: Client) -> None:
@@ -69,6 +71,7 @@ def test_it_tells_who_is_connected_what_waits_and_what_failed(admin_client: Clie
         "waiting for review": 0,
         "messages of unknown outcome": 1,
         "recalls and edits of unknown outcome": 2,
+        "stickers to be reviewed": 1,
     }
 
 

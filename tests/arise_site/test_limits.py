@@ -34,12 +34,25 @@ from core.models import (
     Turn,
 )
 from skills.models import Skill, SkillReads
+from stickers.admin.acting import ACTS
+from stickers.models import Sticker
 from tests import factories
+from tests.stickers.showing import shown
 
 pytestmark = pytest.mark.django_db
 
 OUTSIDE, INSIDE = "outsidewords", "insidewords"
-OF_CHATS = (Member, InboundItem, Decision, Turn, SentMessage, OutboxEntry, Chat, Skill)
+OF_CHATS = (
+    Member,
+    InboundItem,
+    Decision,
+    Turn,
+    SentMessage,
+    OutboxEntry,
+    Chat,
+    Skill,
+    Sticker,
+)
 OF_BOTS = (Bot, Connection, RefusedConnection)
 SHOWN = (*OF_CHATS, *OF_BOTS)
 """Pages on which a limited person sees something."""
@@ -68,6 +81,10 @@ CUSTOM = {
     "core_outboxentry_settle",
     "skills_skill_import",
     "skills_skill_versions",
+    "stickers_sticker_act",
+    "stickers_sticker_picture",
+    "stickers_sticker_still",
+    "stickers_sticker_try",
     "auth_user_password_change",
 }
 """Addresses that a page adds to Django's own; each has a test here."""
@@ -106,6 +123,7 @@ def make_side(bot: Bot, words: str) -> Side:
         message,
         message.entry,
         skill,
+        shown(chat, words, state="review", use_when=words, words=words, moods=[words]),
         factories.make_connection(bot, nickname=words, implementation=words),
         factories.make_refusal(self_id=bot.self_id, user_agent=words, remote_address=words),
     )
@@ -358,7 +376,7 @@ def test_the_landing_page_counts_the_inside_alone(world: World) -> None:
     request = RequestFactory().get("/")
     request.user = world.person
     shown = dashboard.overview(request, {})
-    assert sorted(line.count for line in shown["waiting"]) == [0, 0, 0, 0, 0, 1, 1]
+    assert sorted(line.count for line in shown["waiting"]) == [0, 0, 0, 0, 0, 1, 1, 1]
     assert [line.bot for line in shown["bots"]] == (
         [world.inside.chat.bot] if world.by == "bot" else []
     )
@@ -376,6 +394,43 @@ def test_an_entry_outside_is_not_settled(world: World) -> None:
     url = address(world.inside.rows[OutboxEntry], "settle")
     assert world.client.post(url, {"outcome": "done"}).status_code == 302
     assert everything() != before
+
+
+def test_no_sticker_outside_is_seen_or_decided(world: World) -> None:
+    inside, outside = world.inside.rows[Sticker], world.outside.rows[Sticker]
+    before = everything()
+    for act in ACTS:
+        answer = world.client.post(address(outside, "act"), {"act": act, "confirmed": "1"})
+        assert answer.status_code == 404
+    for name in ("picture", "still"):
+        assert world.client.get(address(outside, name)).status_code == 404
+        assert world.client.get(address(inside, name)).status_code == 200
+    assert everything() == before
+    assert world.client.post(address(inside, "act"), {"act": "approve"}).status_code == 302
+    assert everything() != before
+
+
+def test_what_concerns_all_chats_is_for_unlimited_people(world: World) -> None:
+    inside, everybodys = world.inside.rows[Sticker], shown(None, state="review")
+    before = everything()
+    for row, acts in ((inside, ("promote", "take_down")), (everybodys, ACTS)):
+        for act in acts:
+            posted = {"act": act, "action": act, "confirmed": "1"}
+            assert world.client.post(address(row, "act"), posted).status_code == 403
+            chosen = {**posted, helpers.ACTION_CHECKBOX_NAME: [row.pk], "index": 0}
+            world.client.post(list_of(Sticker), chosen)
+    assert world.client.post(address(everybodys), {"meaning": "x"}).status_code == 403
+    assert everything() == before
+    assert world.client.get(address(everybodys)).status_code == 200
+
+
+def test_the_trial_of_a_search_knows_the_inside_alone(world: World) -> None:
+    url = reverse("admin:stickers_sticker_try")
+    content = world.client.get(url).content.decode()
+    assert INSIDE in content
+    assert OUTSIDE not in content
+    asked = {"chat": str(world.outside.chat.pk), "q": "words"}
+    assert world.client.get(url, asked).context["chat"] is None
 
 
 def test_skills_are_read_and_never_written_by_limited_people(world: World) -> None:
