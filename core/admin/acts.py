@@ -8,8 +8,8 @@ from django.http import HttpRequest
 Act = Literal["moderate", "pause"]
 
 RIGHTS: dict[tuple[Act, str], str] = {
-    ("moderate", "outboxentry"): "core.change_outboxentry",
-    ("moderate", "sentmessage"): "core.change_outboxentry",
+    ("moderate", "outboxentry"): "core.moderate_outboxentry",
+    ("moderate", "sentmessage"): "core.moderate_outboxentry",
     ("pause", "bot"): "core.change_bot",
     ("pause", "chat"): "core.change_chat",
 }

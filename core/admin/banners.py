@@ -39,5 +39,7 @@ def of(owner: Bot | Chat) -> Sequence[Banner]:
 
 def _paused(owner: Bot | Chat, sentence: str) -> Banner:
     since = display.clock(owner.paused_at) if owner.paused_at else ""
-    told = _("Since %(time)s, by %(who)s.") % {"time": since, "who": owner.paused_by or "–"}
+    told = _("Since %(time)s.") % {"time": since}
+    if owner.paused_by is not None:
+        told = _("Since %(time)s, by %(who)s.") % {"time": since, "who": owner.paused_by}
     return Banner(_("paused"), f"{sentence} {told}", owner.pause_reason)

@@ -4,7 +4,7 @@ Each page posts what its operator saw (core.by_hand.digest), so that nothing els
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
@@ -191,26 +191,33 @@ class Choice:
     url: str
 
 
-def choices(entry: OutboxEntry, back: str) -> Sequence[Choice]:
-    """What can be done to an entry by hand, as it stands."""
-    found: list[Choice] = []
+def choices(entries: Sequence[OutboxEntry], back: str) -> Sequence[Choice]:
+    """What can be done by hand to an entry, or to the entries of a message, as they stand."""
+    making_room = {one.waits_for_id for one in entries if one.state == State.PENDING}
+    # What is to make room for other words is discarded with them.
+    asked = [entry for entry in entries if entry.pk not in making_room]
+    return [choice for entry in asked for choice in _choices(entry, back)]
+
+
+def _choices(entry: OutboxEntry, back: str) -> Iterator[Choice]:
     waits = entry.state == State.PENDING
     is_out = entry.state in (State.SENT, State.SENDING)
     stands = is_out and entry.action in outbox.VERSIONS and _is_current(entry)
     if by_hand.is_text(entry) and (stands or (waits and entry.held != standing.REVIEW)):
         edit = reverse("admin:core_outboxentry_edit", args=[entry.pk])
-        found.append(
-            Choice(gettext_lazy("Change its words…"), f"{edit}?{urlencode({'back': back})}")
-        )
+        yield Choice(gettext_lazy("Change its words…"), f"{edit}?{urlencode({'back': back})}")
     if stands:
-        found.append(
-            Choice(gettext_lazy("Take it back…"), confirm_url("recall", [entry.pk], back=back))
-        )
+        yield Choice(gettext_lazy("Take it back…"), confirm_url("recall", [entry.pk], back=back))
     if waits:
-        found.append(
-            Choice(gettext_lazy("Discard it…"), confirm_url("discard", [entry.pk], back=back))
-        )
-    return found
+        yield Choice(_discards(entry), confirm_url("discard", [entry.pk], back=back))
+
+
+def _discards(entry: OutboxEntry) -> str | Promise:
+    if entry.action == OutboxEntry.Action.RECALL:
+        return gettext_lazy("Discard the recall…")
+    if entry.message is not None and not _is_current(entry):
+        return gettext_lazy("Discard the change…")
+    return gettext_lazy("Discard it…")
 
 
 def _is_current(entry: OutboxEntry) -> bool:

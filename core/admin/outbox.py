@@ -117,7 +117,7 @@ class SentMessageAdmin(ModeratingAdmin[SentMessage]):
         if message is None or not self.has_moderate_permission(request):
             return ()
         back = display.page_of(message)
-        return [each for version in shown for each in moderating.choices(version.entry, back)]
+        return moderating.choices([version.entry for version in shown], back)
 
     @admin.display(description=gettext_lazy("content"))
     def said(self, message: SentMessage) -> SafeString:
@@ -381,7 +381,7 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         waits = entry is not None and review.waiting(self.get_queryset(request)).filter(pk=entry.pk)
         context = {
             "banners": banners.of(entry.chat) if entry else (),
-            "choices": moderating.choices(entry, display.page_of(entry))
+            "choices": moderating.choices([entry], display.page_of(entry))
             if entry and may_moderate
             else (),
             "cards": review.cards(waits) if waits else (),

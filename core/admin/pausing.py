@@ -68,7 +68,7 @@ class PausingAdmin(ModelAdmin[Row], Generic[Row]):
         told = ngettext("%(count)d was paused.", "%(count)d were paused.", count)
         messages.success(request, told % {"count": count})
 
-    @admin.action(description=gettext_lazy("Let go on"), permissions=["pause"])
+    @admin.action(description=gettext_lazy("Resume"), permissions=["pause"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Row]) -> None:
         count = sum(self._resume(request, row) for row in queryset.order_by("pk"))
         told = ngettext("%(count)d goes on.", "%(count)d go on.", count)
@@ -86,7 +86,7 @@ class PausingAdmin(ModelAdmin[Row], Generic[Row]):
         with transaction.atomic():
             done = pausing.resume(row)
             if done:
-                self.log_change(request, row, _("Let go on."))
+                self.log_change(request, row, _("Resumed."))
         if done:
             wake.outbox(_bot_id(row))
         return done

@@ -35,7 +35,7 @@ class Card:
     @property
     def rows(self) -> int:
         """How high its text's box is."""
-        return min(12, max(2, self.entry.content.count("\n") + len(self.entry.content) // 50 + 1))
+        return min(12, max(2, self.entry.content.count("\n") + len(self.entry.content) // 90 + 1))
 
 
 def waiting(rows: QuerySet[OutboxEntry]) -> QuerySet[OutboxEntry]:

@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from arise_site import dashboard
 from botgateway.models import Connection, RefusedConnection
+from core import by_hand
 from core.admin import reached
 from core.models import (
     Bot,
@@ -78,6 +79,12 @@ TOLD_APART = {"index", "app_list", "search", "autocomplete"}
 CUSTOM = {
     "core_chat_forget",
     "core_member_forget",
+    "core_bot_pause",
+    "core_chat_pause",
+    "core_outboxentry_confirm",
+    "core_outboxentry_decide",
+    "core_outboxentry_edit",
+    "core_outboxentry_review",
     "core_outboxentry_settle",
     "skills_skill_import",
     "skills_skill_versions",
@@ -431,6 +438,50 @@ def test_the_trial_of_a_search_knows_the_inside_alone(world: World) -> None:
     assert OUTSIDE not in content
     asked = {"chat": str(world.outside.chat.pk), "q": "words"}
     assert world.client.get(url, asked).context["chat"] is None
+
+
+def held(side: Side, words: str) -> OutboxEntry:
+    made = {"held": "review"}
+    entry = factories.make_sent(side.chat, words, "pending", entry=made).entry
+    assert entry
+    return entry
+
+
+def test_what_is_held_outside_is_neither_shown_nor_decided_about(world: World) -> None:
+    inside, outside = held(world.inside, INSIDE), held(world.outside, OUTSIDE)
+    queue = reverse("admin:core_outboxentry_review")
+    for asked in ({}, {"chat": world.outside.chat.pk}):
+        assert OUTSIDE not in world.client.get(queue, asked).content.decode()
+    assert INSIDE in world.client.get(queue).content.decode()
+    seen, before = by_hand.digest(outside), everything()
+    decided = {"decision": "approve", "seen": seen, "text": OUTSIDE}
+    assert world.client.post(address(outside, "decide"), decided).status_code == 404
+    assert world.client.get(address(outside, "edit")).status_code == 404
+    assert world.client.post(address(outside, "edit"), decided).status_code == 404
+    for act in ("approve", "discard", "recall"):
+        url = reverse("admin:core_outboxentry_confirm", args=[act])
+        for asked in ({"entry": outside.pk}, {"chat": world.outside.chat.pk}):
+            page = world.client.get(url, asked, follow=True)
+            assert OUTSIDE not in page.content.decode()
+        world.client.post(url, {"pick": f"{outside.pk}:{seen}"})
+    assert everything() == before
+    decided["seen"] = by_hand.digest(inside)
+    assert world.client.post(address(inside, "decide"), decided).status_code == 302
+    assert everything() != before
+
+
+def test_nothing_outside_is_paused(world: World) -> None:
+    before = everything()
+    assert world.client.post(address(world.outside.chat, "pause"), PAUSE).status_code == 404
+    if not world.sees(Bot) or world.outside.chat.bot_id != world.inside.chat.bot_id:
+        url = address(world.outside.chat.bot, "pause")
+        assert world.client.post(url, PAUSE).status_code == 404
+    assert everything() == before
+    assert world.client.post(address(world.inside.chat, "pause"), PAUSE).status_code == 302
+    assert everything() != before
+
+
+PAUSE = {"decision": "pause"}
 
 
 def test_skills_are_read_and_never_written_by_limited_people(world: World) -> None:

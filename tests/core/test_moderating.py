@@ -338,6 +338,15 @@ def test_a_page_offers_what_can_be_done(
     assert [str(choice.text) for choice in answer.context["choices"]] == offered
 
 
+def test_a_change_that_waits_is_discarded_whole(admin_client: Client) -> None:
+    message = factories.make_sent(state="sent")
+    recall = factories.make_entry(message, action="recall", target=current(message), content="")
+    factories.make_entry(message, content="new", waits_for=recall, held="review")
+    answer = admin_client.get(reverse("admin:core_sentmessage_change", args=[message.pk]))
+    offered = [str(choice.text) for choice in answer.context["choices"]]
+    assert offered == ["Change its words…", "Take it back…", "Discard the change…"]
+
+
 def test_what_is_no_text_is_offered_no_change(admin_client: Client) -> None:
     message = factories.make_sent(state="sent", kind="voice")
     answer = admin_client.get(reverse("admin:core_sentmessage_change", args=[message.pk]))
@@ -365,7 +374,7 @@ def test_a_page_pauses_and_lets_go_on(
     assert told(pause(admin_client, row, "resume")) == ["It was not paused any more."]
     row.refresh_from_db()
     assert row.paused_at is None
-    assert sorted(history(row)) == ["Let go on.", "Paused: too loud"]
+    assert sorted(history(row)) == ["Paused: too loud", "Resumed."]
 
 
 def test_lists_pause_many(admin_client: Client) -> None:
