@@ -22,6 +22,8 @@ from tests.flows.waiting import introduced
 
 __all__ = ["script", "scripted_model"]
 TOKEN = "a-token-of-the-test"
+EYES = "scripted-eyes"
+"""The model that the site of all flows shows stickers to."""
 NAPCAT = {"app_name": "NapCat.Onebot", "app_version": "4.8.100"}
 
 
@@ -38,6 +40,7 @@ def site(
             model_url=scripted_model.url,
             logs=tmp_path_factory.mktemp("site"),
             ARISE_CHAT_MODEL_KINDS="image",
+            ARISE_VISION_MODEL=EYES,
             ARISE_MEDIA_ALLOWED_HOSTS="127.0.0.1",
         )
     try:
