@@ -5,4 +5,6 @@ class AriseSiteConfig(AppConfig):
     name = "arise_site"
 
     def ready(self) -> None:
-        from arise_site import checks  # noqa: F401  (registers them)
+        from arise_site import audit, checks  # noqa: F401  (checks registers them)
+
+        audit.load()

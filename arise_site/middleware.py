@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from auditlog.context import set_extra_data
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 
 Respond = Callable[[HttpRequest], HttpResponse]
@@ -15,5 +16,16 @@ def refuse_nul(respond: Respond) -> Respond:
         if "%00" in query or "\x00" in query:
             return HttpResponseBadRequest("NUL is no character that can be asked for.")
         return respond(request)
+
+    return answer
+
+
+def actor(respond: Respond) -> Respond:
+    """Name the person of a request in what the audit keeps of it. Who that is, is asked only where
+    there is something to keep."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        with set_extra_data({"actor": request.user}):
+            return respond(request)
 
     return answer

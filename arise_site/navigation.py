@@ -68,6 +68,7 @@ _GROUPS: tuple[tuple[str | Promise, tuple[Entry, ...]], ...] = (
             Entry(_("Users"), "person", "auth.user"),
             Entry(_("Groups"), "shield_person", "auth.group"),
             Entry(_("Limits"), "visibility_lock", "core.personlimit"),
+            Entry(_("Audit"), "history", "auditlog.logentry"),
         ),
     ),
 )

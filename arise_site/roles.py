@@ -26,6 +26,7 @@ ADDED: dict[str, dict[str, tuple[str, ...]]] = {
         "stickers.sticker": ("view",),
         "botgateway.connection": ("view",),
         "botgateway.refusedconnection": ("view",),
+        "auditlog.logentry": ("view",),
     },
     MODERATOR: {
         "core.outboxentry": ("change", "settle", "moderate"),

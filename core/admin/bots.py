@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from core import reach, tokens
 from core.admin import display, switches
+from core.admin.audit import Audited
 from core.admin.pausing import PausingAdmin, delivery
 from core.admin.switches import ListForm, SwitchesForm
 from core.admin.theme import ModelForm
@@ -19,7 +20,7 @@ from core.models import Bot, Chat
 
 
 @admin.register(Bot)
-class BotAdmin(PausingAdmin[Bot]):
+class BotAdmin(Audited[Bot], PausingAdmin[Bot]):
     """Bots are made and switched here; one that has chats is switched off rather than deleted."""
 
     belongs = reach.to_bot("pk")

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core import chatsettings, reach, standing
 from core.admin import display, switches
+from core.admin.audit import Audited
 from core.admin.facts import CappedPaginator, ChatFilter, FactAdmin
 from core.admin.forgetting import ForgetChat, ForgetPerson
 from core.admin.pausing import PausingAdmin, delivery
@@ -36,7 +37,7 @@ _LEFT = display.moment("left_at", _("left"))
 
 
 @admin.register(Chat)
-class ChatAdmin(PausingAdmin[Chat], ForgetChat):
+class ChatAdmin(Audited[Chat], PausingAdmin[Chat], ForgetChat):
     """Chats appear by themselves when somebody speaks in them; here they are switched."""
 
     belongs = reach.to_chat("pk")

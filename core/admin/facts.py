@@ -63,6 +63,7 @@ class ChatFilter(admin.SimpleListFilter):
 
     title = _("chat")
     parameter_name = "chat"
+    model: ClassVar[type[Model]] = Chat
 
     def lookups(
         self, request: HttpRequest, model_admin: "DjangoModelAdmin[Any]"
@@ -70,17 +71,21 @@ class ChatFilter(admin.SimpleListFilter):
         chosen = request.GET.get(self.parameter_name, "")
         if not chosen:
             return []
-        page = page_of(model_admin, Chat)
-        chats = page.reached(request, Chat.objects.all()) if page else Chat.objects.none()
-        chat = chats.filter(pk=chosen).first() if _is_key(chosen) else None
+        page, rows = page_of(model_admin, self.model), self.model._default_manager.all()
+        reached = page.reached(request, rows) if page else rows.none()
+        row = reached.filter(pk=chosen).first() if _is_key(chosen) else None
         # With no choice at all the filter would be left out, and the list be everybody's.
-        return [(chosen, str(chat) if chat else "–")]
+        return [(chosen, str(row) if row else "–")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
         value = self.value()
         if value is None:
             return None
-        return queryset.filter(chat=int(value)) if _is_key(value) else queryset.none()
+        return self.narrow(queryset, int(value)) if _is_key(value) else queryset.none()
+
+    def narrow(self, rows: QuerySet[Any], key: int) -> QuerySet[Any]:
+        """The rows of one chat."""
+        return rows.filter(chat=key)
 
 
 def _is_key(text: str) -> bool:

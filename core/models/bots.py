@@ -91,3 +91,7 @@ class Bot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.self_id})" if self.name else self.self_id
+
+    def get_additional_data(self) -> dict[str, int]:
+        """By what the audit of changes is found and narrowed; django-auditlog calls it."""
+        return {"bot": self.pk}

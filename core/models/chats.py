@@ -237,6 +237,10 @@ class Chat(models.Model):
         """The chat as commands name it: `group:20001` or `private:10001`."""
         return f"{self.kind}:{self.external_id}"
 
+    def get_additional_data(self) -> dict[str, int]:
+        """By what the audit of changes is found and narrowed; django-auditlog calls it."""
+        return {"bot": self.bot_id, "chat": self.pk}
+
 
 class Member(models.Model):
     """Somebody of a chat: seen to speak there, or listed by the platform; `left_at` once gone."""
@@ -321,3 +325,12 @@ class CapabilitySetting(models.Model):
 
     def __str__(self) -> str:
         return f"{self.target}.{self.name} = {'on' if self.allowed else 'off'}"
+
+    def get_additional_data(self) -> dict[str, int | str | None]:
+        """By what the audit of changes is found and narrowed, and what was switched."""
+        switch = f"{self.target}.{self.name}"
+        if self.chat_id is None:
+            return {"bot": self.bot_id, "switch": switch}
+        # Asked for, since a chat that is deleted with its settings is gone before them.
+        bot_id = Chat.objects.filter(pk=self.chat_id).values_list("bot", flat=True).first()
+        return {"bot": bot_id, "chat": self.chat_id, "switch": switch}

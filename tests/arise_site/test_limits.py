@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from auditlog.models import LogEntry
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin import helpers
@@ -21,7 +22,7 @@ from django.utils import timezone
 
 from arise_site import dashboard
 from botgateway.models import Connection, RefusedConnection
-from core import by_hand
+from core import by_hand, chatsettings
 from core.admin import reached
 from core.models import (
     Bot,
@@ -44,6 +45,7 @@ pytestmark = pytest.mark.django_db
 
 OUTSIDE, INSIDE = "outsidewords", "insidewords"
 OF_CHATS = (
+    LogEntry,
     Member,
     InboundItem,
     Decision,
@@ -159,6 +161,10 @@ def world(request: pytest.FixtureRequest) -> World:
     other = factories.make_bot(name=OUTSIDE) if request.param == "bot" else bot
     inside = make_side(bot, INSIDE)
     outside = make_side(other, OUTSIDE)
+    LogEntry.objects.all().delete()
+    for side in (inside, outside):
+        chatsettings.apply(side.chat, chatsettings.Change({"patience_seconds": 77}, {}))
+        side.rows[LogEntry] = LogEntry.objects.latest("pk")
     person = User.objects.create(username="limited", is_staff=True)
     person.user_permissions.set(Permission.objects.all())
     limit = PersonLimit.objects.create(person=person)

@@ -1,0 +1,180 @@
+"""What people changed in the console or by commands: the list of it, and the last of a chat or a bot."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from auditlog.models import LogEntry
+from django.contrib import admin
+from django.core.exceptions import FieldDoesNotExist
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from core.admin import display
+from core.admin.facts import ChatFilter, FactAdmin
+from core.admin.reached import Reached
+from core.models import Bot, Chat
+from core.reach import Reach, Rule
+
+Row = TypeVar("Row", bound=Model)
+_SHOWN = 5
+_LONGEST = 200
+_WHEN = display.moment("timestamp", gettext_lazy("when"))
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """One change for a person to read. Of what was made or taken away one side is empty."""
+
+    entry: LogEntry
+    who: str
+    what: str
+    parts: Sequence[tuple[str, str, str]]
+
+
+def read(entry: LogEntry) -> Flip:
+    """Lay out one row of the audit."""
+    switch = (entry.additional_data or {}).get("switch", "")
+    return Flip(
+        entry=entry,
+        who=entry.actor.get_username() if entry.actor else _("a command"),
+        what=switch or entry.object_repr,
+        parts=list(_parts(entry)),
+    )
+
+
+def _within(entries: QuerySet[Any], within: Reach) -> QuerySet[Any]:
+    """Changes of chats and bots within reach; all others concern the whole site."""
+    return entries.filter(
+        Q(additional_data__bot__in=list(within.bots))
+        | Q(additional_data__chat__in=list(within.chats))
+    )
+
+
+class ChangedChatFilter(ChatFilter):
+    """The changes of one chat and of its switches."""
+
+    def narrow(self, rows: QuerySet[Any], key: int) -> QuerySet[Any]:
+        return rows.filter(additional_data__chat=key)
+
+
+class ChangedBotFilter(ChatFilter):
+    """The changes of one bot and of what is set for all of its chats."""
+
+    title = gettext_lazy("bot")
+    parameter_name = "bot"
+    model = Bot
+
+    def narrow(self, rows: QuerySet[Any], key: int) -> QuerySet[Any]:
+        return rows.filter(additional_data__bot=key, additional_data__chat__isnull=True)
+
+
+admin.site.unregister(LogEntry)
+
+
+@admin.register(LogEntry)
+class AuditAdmin(FactAdmin[LogEntry]):
+    """Who changed what, when, from what and to what."""
+
+    belongs = Rule(_within, may_edit=False)
+    list_display = (_WHEN, "who", "kind", "what", "changes_made")
+    list_display_links = (_WHEN,)
+    list_select_related = ("actor", "content_type")
+    list_filter = ("action", "timestamp", ChangedChatFilter, ChangedBotFilter)
+    search_fields = ("object_repr", "actor__username")
+    search_help_text = gettext_lazy("Person, or what was changed")
+    fields = ("when", "who", "kind", "what", "changes_made")
+    readonly_fields = ("when", "who", "kind", "what", "changes_made")
+
+    @admin.display(description=gettext_lazy("when"))
+    def when(self, entry: LogEntry) -> str:
+        return display.clock(entry.timestamp)
+
+    @admin.display(description=gettext_lazy("who"), ordering="actor__username")
+    def who(self, entry: LogEntry) -> SafeString:
+        return display.name(read(entry).who)
+
+    @admin.display(description=gettext_lazy("what"))
+    def what(self, entry: LogEntry) -> SafeString:
+        chat = (entry.additional_data or {}).get("chat")
+        told = display.name(read(entry).what)
+        return format_html("{} {}", told, _chat_link(chat)) if chat else told
+
+    @admin.display(description=gettext_lazy("of"), ordering="content_type")
+    def kind(self, entry: LogEntry) -> str:
+        return str(capfirst(entry.content_type.name))
+
+    @admin.display(description=gettext_lazy("change"))
+    def changes_made(self, entry: LogEntry) -> SafeString:
+        return format_html_join("", "<div><bdi>{}</bdi>: {} → {}</div>", _shown(read(entry)))
+
+
+class Audited(Reached[Row], Generic[Row]):
+    """The page of a chat or a bot, with the last changes of it."""
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        context = {**(extra_context or {}), **_latest(self, request, object_id)}
+        return super().change_view(request, object_id, form_url, context)
+
+
+def _latest(page: Any, request: HttpRequest, object_id: str) -> dict[str, Any]:
+    if not request.user.has_perm("auditlog.view_logentry"):
+        return {}
+    row: Bot | Chat = page.get_object(request, object_id)
+    entries = LogEntry.objects.select_related("actor").order_by("-id")
+    if isinstance(row, Chat):
+        found = entries.filter(additional_data__chat=row.pk)
+        url = display.list_url(LogEntry, chat=row.pk)
+    else:
+        found = entries.filter(additional_data__bot=row.pk, additional_data__chat__isnull=True)
+        url = display.list_url(LogEntry, bot=row.pk)
+    return {"flips": [read(entry) for entry in found[:_SHOWN]], "flips_url": url}
+
+
+def _chat_link(key: int) -> SafeString:
+    return display.link(display.change_url(Chat, key), _("chat"))
+
+
+def _shown(flip: Flip) -> Iterator[tuple[str, SafeString, SafeString]]:
+    for name, before, after in flip.parts:
+        yield (
+            name,
+            display.excerpt(before or "–", _LONGEST),
+            display.excerpt(after or "–", _LONGEST),
+        )
+
+
+def _parts(entry: LogEntry) -> Iterator[tuple[str, str, str]]:
+    for name, change in (entry.changes or {}).items():
+        told = _title(entry, name)
+        if isinstance(change, dict):  # of a many-to-many relation
+            chosen = ", ".join(map(str, change.get("objects", ())))
+            yield (told, "", chosen) if change.get("operation") == "add" else (told, chosen, "")
+        else:
+            yield told, _value(change[0]), _value(change[1])
+
+
+def _title(entry: LogEntry, name: str) -> str:
+    model = entry.content_type.model_class()
+    try:
+        field = model._meta.get_field(name) if model else None
+    except FieldDoesNotExist:
+        return name
+    return str(getattr(field, "verbose_name", name))
+
+
+def _value(text: str) -> str:
+    """As the audit has it: `True`, `None`, or the text itself."""
+    known = {"True": _("on"), "False": _("off"), "None": ""}
+    return known.get(text, text)
