@@ -11,8 +11,10 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from core.forgetting import batches, registry
+from core.forgetting.traces import Traces
 from core.media import store
 from core.models import InboundItem, ItemMedia
+from stickers import library
 from stickers.models import FunnelCount, Picture, PictureKey, Sighting, Sticker
 
 _KINDS = ("sticker", "image")
@@ -25,6 +27,7 @@ _LABELS = {
 
 
 def _of_chat(chat_id: int) -> registry.Counts:
+    library.lock_chat(chat_id)
     went = _remove(Sticker.objects.filter(chat=chat_id))
     if any(went.values()):
         return went
@@ -36,17 +39,26 @@ def _of_chat(chat_id: int) -> registry.Counts:
 
 
 def _of_items(chat_id: int, items: Sequence[InboundItem]) -> registry.Counts:
+    library.lock_chat(chat_id)
     keys = _keys(items)
-    if not keys:
-        return {}
     counts = Q(picture__keys__chat=None) | Q(picture__keys__chat=chat_id)
     by_key = Sticker.objects.filter(counts, chat=chat_id, picture__keys__key__in=keys)
     by_id = Sticker.objects.filter(chat=chat_id, file_id__in=keys)
     found = {*by_key.values_list("pk", flat=True), *by_id.values_list("pk", flat=True)}
+    found |= _naming(chat_id, items)
     went = _remove(Sticker.objects.filter(pk__in=found), most=None)
     PictureKey.objects.filter(chat=chat_id, key__in=keys).delete()
     seen, _rows = Sighting.objects.filter(chat=chat_id, key__in=keys).delete()
     return {**went, "sightings": seen}
+
+
+def _naming(chat_id: int, items: Sequence[InboundItem]) -> set[int]:
+    """Stickers that were learned with the lines around them, and name who said these items."""
+    names = frozenset(item.sender_name for item in items)
+    traces = Traces(items[0].sender_id, names - {""})
+    with_lines = Sticker.objects.filter(chat=chat_id, picture__shareable=False)
+    told = with_lines.values_list("pk", "meaning", "use_when", "avoid_when", "words")
+    return {pk for pk, *texts in told if traces.found_in(texts)}
 
 
 def _keys(items: Iterable[InboundItem]) -> set[str]:

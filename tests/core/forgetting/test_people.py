@@ -219,6 +219,17 @@ def test_what_was_learned_from_what_the_person_sent_goes(bot: Bot) -> None:
     assert (went["stickers"], went["pictures"], went["media"]) == (2, 1, 1)
 
 
+def test_a_sticker_that_was_learned_with_lines_that_name_the_person_goes(bot: Bot) -> None:
+    place = at(bot, GROUP)
+    store(says(place, ANN, "watermelon", number=100), says(place, BOB, "plums", number=101))
+    chat = chat_of(place)
+    naming, kept = learn(chat, "1"), learn(chat, "2")
+    Picture.objects.update(shareable=False)
+    Sticker.objects.filter(pk=naming.pk).update(meaning="what 小明 & Co says")
+    people.forget("10002")
+    assert list(Sticker.objects.all()) == [kept]
+
+
 def test_a_turn_that_read_of_the_person_commits_nothing_and_the_rest_is_judged_anew(
     bot: Bot,
 ) -> None:
