@@ -98,7 +98,8 @@ def recall(message_id: int, *, seen: str, by: Operator) -> SentMessage:
     with transaction.atomic():
         place, message = _open(message_id, by, seen)
         open_recalls = message.entries.filter(action=Action.RECALL, state__in=UNDER_WAY)
-        if open_recalls.exists():
+        # One that makes room for words that wait goes on without them, once those are discarded.
+        if open_recalls.exists() and outbox.pending_version(message) is None:
             raise NotDone(_("It is being taken back already."))
         _demand(place, message, "recall")
         try:

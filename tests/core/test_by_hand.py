@@ -437,6 +437,19 @@ def test_it_is_taken_back_once_at_a_time(chat: Chat, ann: User) -> None:
         by_hand.recall(message.pk, seen=by_hand.digest(message.entry), by=ann)
 
 
+def test_what_is_taken_back_takes_a_change_that_waits_with_it(
+    chat: Chat, turn: Turn, ann: User
+) -> None:
+    message = make_sent(chat, "old", handle="m1")
+    call(turn, "edit", handle="m1", new_content="new")
+    assert message.entry is not None
+    by_hand.recall(message.pk, seen=by_hand.digest(message.entry), by=ann)
+    assert entries() == ["send sent", "recall pending", "send discarded discarded_by_operator"]
+    assert leaves(chat) == [("recall", "")]
+    sending.confirm(OutboxEntry.objects.get(action="recall").pk)
+    assert 'handle="m1" state="recalled"' in told(chat)
+
+
 @pytest.mark.parametrize("is_paused", [True, False])
 def test_an_operator_takes_back_also_while_it_is_paused(
     chat: Chat, ann: User, is_paused: bool

@@ -42,6 +42,7 @@ def test_only_what_is_set_is_written() -> None:
         ("enabled", "'enabled' is not KEY=VALUE."),
         ("enabled=yes", "enabled is on or off, not 'yes'."),
         ("enabled=inherit", "enabled is on or off, not 'inherit'."),
+        ("delivery_mode=on", "delivery_mode is live, review or shadow, not 'on'."),
         ("title=x", "There is no setting 'title'."),
         ("lease_token=1", "There is no setting 'lease_token'."),
         ("cap.fly=on", "There is no setting 'cap.fly'."),
