@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import itertools
 import resource
 import struct
 import subprocess
@@ -150,12 +151,29 @@ def test_the_same_picture_gives_the_same_answer() -> None:
     assert pictures.examine(content) == pictures.examine(content)
 
 
-def test_many_at_once_are_looked_at_two_at_a_time() -> None:
-    content = picture("PNG", (50, 50))
-    with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda _n: pictures.examine(content).width, range(8)))
-    assert found == [50] * 8
+def test_many_at_once_are_looked_at_two_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    noting, log = tmp_path / "decoder.py", tmp_path / "log"
+    noting.write_text(
+        "import os, time\n"
+        f"log = os.open({str(log)!r}, os.O_CREAT | os.O_APPEND | os.O_WRONLY)\n"
+        "os.write(log, b'+'); time.sleep(0.2); os.write(log, b'-')\n"
+    )
+    monkeypatch.setattr(pictures, "_DECODER", noting)
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(code, [picture()] * 6)) == ["broken"] * 6
+    steps = [1 if sign == "+" else -1 for sign in log.read_text()]
+    assert len(steps) == 12
+    assert max(itertools.accumulate(steps)) <= pictures.MOST_AT_ONCE
     assert not [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
+
+
+def test_who_would_wait_for_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "_children", threading.BoundedSemaphore(1))
+    with pictures._children, pytest.raises(MediaFailure) as failure:
+        pictures.examine(picture(), wait_seconds=0.01)
+    assert failure.value.code == "timeout"
 
 
 # Bombs and forgeries
