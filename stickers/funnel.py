@@ -99,13 +99,14 @@ def count(chat_id: int, name: str, times: int = 1) -> None:
 
 def count_all(seen: Iterable[tuple[int, str]]) -> None:
     """Count many (chat id, name) in one statement, at the end of a transaction or outside of one:
-    the rows stay locked until it ends, taken in one order by everybody."""
+    the rows stay locked until it ends. Everybody takes them in one order, which the statement has
+    to say itself: a plan may join them to chats in any other."""
     totals: dict[tuple[int, str], int] = {}
     for one in seen:
         totals[one] = totals.get(one, 0) + 1
     if not totals:
         return
-    ordered = sorted(totals)
+    ordered = list(totals)
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -114,6 +115,7 @@ def count_all(seen: Iterable[tuple[int, str]]) -> None:
               FROM unnest(%s::bigint[], %s::text[], %s::bigint[]) AS new(chat_id, name, times)
              -- a chat may have been forgotten while its sticker was being learned
              WHERE EXISTS (SELECT 1 FROM core_chat WHERE core_chat.id = new.chat_id)
+             ORDER BY chat_id, name
             ON CONFLICT (chat_id, day, name) DO UPDATE SET times = counted.times + excluded.times
             """,
             [

@@ -6,6 +6,7 @@ its claim; whoever finds it later knows that it was, or may have been, paid for.
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -199,14 +200,14 @@ def _not_asked(chat: Chat, calls: int) -> None:
 
 
 def _kept(sight: Sight, picture: Picture, learned: Learned) -> Kept:
-    """The sticker as it will be kept, its bytes put into the media store."""
+    """The sticker as it will be kept."""
     data = sight.part["data"]
     names = ("emoji_id", "emoji_package_id", "key", "summary")
     market: dict[str, Any] = {name: data[name] for name in names if name in data}
     return Kept(
         learned=learned,
         prepared=None if sight.chat.sticker_review else _prepared(picture, learned),
-        sha256=store.put(sight.content, sight.examined),
+        put=partial(store.put, sight.content, sight.examined),
         market_face=market if market.get("emoji_id") else {},
     )
 
@@ -242,7 +243,6 @@ def _reuse(sight: Sight, picture: Picture) -> str:
         still = Chat.objects.filter(pk=chat.pk, enabled=True, sticker_learning=True).first()
         stored = Picture.objects.filter(pk=picture.pk, verdict=Verdict.STORED).exists()
         own = _own(sticker).first()
-        store.remove(kept.sha256)  # if nothing refers to them
         if own is None:
             return funnel.LOST
         if still is None or not stored:

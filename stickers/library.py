@@ -5,7 +5,7 @@ whose last sticker made room keeps its verdict and, where it may be shared, what
 again it is stored again, without paying.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,12 +25,12 @@ _LEAST_USEFUL = ("times_sent", F("last_sent_at").asc(nulls_first=True), "learned
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a sticker is kept with: its texts and their vector, where it could be had; its bytes'
-    digest in the media store (they are put there just before); what a market face is sent by."""
+    """What a sticker is kept with: its texts and their vector, where it could be had; what puts its
+    bytes into the media store, and gives their digest; what a market face is sent by."""
 
     learned: Learned
     prepared: Prepared | None
-    sha256: str
+    put: Callable[[], str]
     market_face: dict[str, Any]
 
 
@@ -72,7 +72,6 @@ def keep(picture: Picture, chat: Chat, kept: Kept, *, tokens: int) -> str:
             outcome = funnel.FAILED
         else:
             outcome = funnel.STORED if place(own.get(), fresh, kept) else funnel.NO_ROOM
-        store.remove(kept.sha256)  # if nothing refers to them
     return outcome
 
 
@@ -88,8 +87,8 @@ def place(sticker: Sticker, chat: Chat, kept: Kept) -> bool:
     pictures = _locked({sticker.picture_id, *(one.picture_id for one in leaving)})
     if has_room:
         mine = pictures[sticker.picture_id]
-        if not mine.sha256:
-            mine.sha256 = kept.sha256
+        if not mine.sha256:  # while the picture is locked, so that nobody lets go of them
+            mine.sha256 = kept.put()
             mine.save(update_fields=["sha256"])
         for name, value in kept.learned.as_fields().items():
             setattr(sticker, name, value)
