@@ -1,22 +1,26 @@
 """A sticker on its way from a frame to a meaning, beside turns and whatever they come to."""
 
 import base64
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
-from core.models import Bot, Chat, OutboxEntry, Turn
+from core.database import give_back
+from core.models import Bot, CapabilitySetting, Chat, OutboxEntry, Turn
 from stickers import recognition
 from stickers.models import Picture, Sticker
 from tests.factories import make_chat
 from tests.fakes.model import Script, ScriptedModel, assistant, says
 from tests.fakes.onebot import FakeOneBot
+from tests.fakes.site import Site
 from tests.flows.conftest import EYES, NAPCAT, Platform
 from tests.flows.test_conversation import GROUP
 from tests.flows.test_silence import mute, silenced
 from tests.flows.waiting import ended_turns, eventually, in_database, rows
-from tests.stickers import drawing
+from tests.stickers import crowd, drawing
 
 SEEN = says(
     assistant(tool_calls=[(recognition.TOOL_NAME, {"meaning": "so tired", "sensitive": False})])
@@ -129,3 +133,24 @@ async def test_the_same_sticker_many_times_at_once_is_paid_once(
         await learned(chat, 2)
     assert len(eyes.requests) == 2
     assert await in_database(Picture.objects.count) == 2
+
+
+def test_a_crowd_of_sightings_over_two_workers_one_of_which_dies_is_paid_once_each(
+    site: Site, chat: Chat, eyes: Script, settings: Settings
+) -> None:
+    settings.ARISE_VISION_MODEL = EYES  # this process takes in what is seen
+    Chat.objects.filter(pk=chat.pk).update(sticker_rate=10_000)
+    CapabilitySetting.objects.create(chat=chat, target="cap", name="sticker", allowed=True)
+    eyes.always(says(SEEN.body["choices"][0]["message"], delay=0.2))
+    drawn = [crowd.Drawn(number) for number in range(12)]
+    site.start_worker("second")
+    crowd.feed([chat], list(crowd.sightings(drawn, 300, seed=1)))
+    eyes.wait_for_requests(6, timeout=60)
+    site.kill("second")
+    end = time.monotonic() + 90
+    while faults := crowd.broken(drawn, len(eyes.requests)):
+        assert time.monotonic() < end, faults
+        time.sleep(0.5)
+        # What only the dead worker had taken is seen again.
+        crowd.feed([chat], [(one.spooled[0], one.names[0]) for one in drawn])
+    give_back()

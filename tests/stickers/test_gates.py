@@ -49,7 +49,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sent]:
     yield look
     client.delete(queue)
     client.close()
-    tasks.learn._exec_options = None
+    monkeypatch.undo()
 
 
 @pytest.fixture
