@@ -79,9 +79,9 @@ def embed(texts: Sequence[str], embedder: Embedder | None = None) -> list[list[f
 
 
 def text_of(sticker: Sticker) -> str:
-    """What is embedded of a sticker: what it means, and the moods that one searches by."""
-    moods = " ".join(sticker.moods)
-    return f"{sticker.meaning}\n{moods}".strip()[:LONGEST_TEXT]
+    """What is embedded of a sticker: what it means, when it is used, and its moods."""
+    parts = [sticker.meaning, sticker.use_when, " ".join(sticker.moods)]
+    return "\n".join(filter(None, parts))[:LONGEST_TEXT]
 
 
 def scope_of(chat_id: int | None) -> int:

@@ -6,29 +6,36 @@ makes; there is no index over the vectors of all chats, in which those of others
 a chat's own (docs/decisions/0016-sticker-search.md).
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
 
 from django.db.models import Count, Q
 from django.utils import timezone
 
 from core.models import Chat, SentMessage
 from core.tools import queries
-from stickers import candidates, embeddings, grams
+from stickers import candidates, embeddings, grams, scale
 from stickers.embeddings import CATALOGUE, Embedder
 from stickers.models import Sticker, StickerVector
 
 MOST_HITS = 5
 MOST_SHOWN = 20
-FLOOR = 0.30
 _GRAM_WEIGHT = 0.25
 _UNREAD_WEIGHT = 0.8
 _ENOUGH = 0.9
 _PENALTY = 0.15
 _RECENT = timedelta(hours=1)
 _MOST_RECENT = 20
+_FLOOR_OF_ONE = 0.11
+_FLOOR_BY_SIZE = 0.116
+_LEAST_SIZE, _MOST_SIZE = 10, 2000
+_SUPPORT = 3
+_ALONE = 0.18
+_BELOW = 0.10
+_SHARE_OF_BEST = 0.5
+_UNMEASURED = 0.04
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +49,8 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A sticker that was found. `score` is how well it fits, about -0.1 to 1.3; the order also heeds what
-    was sent here lately. `passes`: whether the model would be told of it."""
+    """A sticker that came into question. `score` is how well it fits, about -0.1 to 1.3; the order
+    also heeds what was sent here of late. `passes`: whether the model would be told of it."""
 
     sticker: Sticker
     score: float
@@ -52,7 +59,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a search would find, for the console: all that came into question, best first."""
+    """What a search would find, for the console: the best of what came into question, and the floor
+    that the best ones must reach together; `model` embedded the query."""
 
     hits: list[Hit]
     floor: float
@@ -86,9 +94,10 @@ def preview(chat: Chat, text: str) -> Preview:
     """What the model would find, and what the floor keeps from it; raises ModelFailure."""
     cleaned = queries.clean(text)
     if not cleaned:
-        return Preview([], FLOOR, embeddings.active().model)
+        return Preview([], 0.0, embeddings.active().model)
     query = ask(chat, cleaned)
-    return Preview(_ranked(chat, query)[:MOST_SHOWN], FLOOR, query.embedder.model)
+    floor = _floor(chat, query.embedder)
+    return Preview(_ranked(chat, query)[:MOST_SHOWN], floor, query.embedder.model)
 
 
 def _embedder(chat: Chat) -> Embedder:
@@ -111,27 +120,54 @@ def _embedder(chat: Chat) -> Embedder:
 def _ranked(chat: Chat, query: Query) -> list[Hit]:
     pieces = grams.of(query.text)
     cosines = candidates.find(chat.pk, query.embedder.model, query.vector, pieces)
+    stretch = scale.stretch(query.embedder, len(query.vector))
     stickers = Sticker.objects.filter(usable(chat), pk__in=cosines).select_related("picture")
-    now, sent_here = timezone.now(), _sent_here(chat)
-    ranked = []
-    for sticker in stickers:
-        score = _score(cosines[sticker.pk], pieces, sticker)
-        sent_at = sent_here.get(sticker.picture.sha256)
-        if sticker.chat_id is not None and sticker.last_sent_at is not None:
-            sent_at = max(filter(None, (sent_at, sticker.last_sent_at)))
-        age = (now - sent_at) / _RECENT if sent_at else 1.0
-        ranked.append((score - _PENALTY * max(0.0, 1 - age), Hit(sticker, score, score >= FLOOR)))
-    ranked.sort(key=lambda pair: (-pair[0], pair[1].sticker.pk))
-    return [hit for _, hit in ranked]
+    scores = {
+        sticker: _score(cosines[sticker.pk], stretch, pieces, sticker) for sticker in stickers
+    }
+    passing = least(list(scores.values()), _floor(chat, query.embedder))
+    late = _lateness(chat, scores)
+    ordered = sorted(scores, key=lambda sticker: (late[sticker] - scores[sticker], sticker.pk))
+    return [Hit(sticker, scores[sticker], scores[sticker] >= passing) for sticker in ordered]
 
 
-def _score(cosine: float | None, pieces: list[str], sticker: Sticker) -> float:
+def _score(cosine: float | None, stretch: float, pieces: list[str], sticker: Sticker) -> float:
     """The cosine, and something for what a query says in the sticker's own words."""
     shared = grams.share(pieces, " ".join([sticker.meaning, *sticker.moods, sticker.words]))
-    return _UNREAD_WEIGHT * shared if cosine is None else cosine + _GRAM_WEIGHT * shared
+    if cosine is None:
+        return _UNREAD_WEIGHT * shared
+    return 1 - (1 - cosine) * stretch + _GRAM_WEIGHT * shared
 
 
-def _sent_here(chat: Chat) -> dict[str, Any]:
+def _floor(chat: Chat, embedder: Embedder) -> float:
+    """The more stickers there are, the better is the best of them by chance alone."""
+    size = Sticker.objects.filter(usable(chat))[:_MOST_SIZE].count()
+    floor = _FLOOR_OF_ONE + _FLOOR_BY_SIZE * math.log10(max(_LEAST_SIZE, size))
+    return floor if embedder.is_built_in else floor - _UNMEASURED
+
+
+def least(scores: Sequence[float], floor: float) -> float:
+    """The score from which stickers pass. Where the best ones reach the floor together, those close
+    to it, and not far behind the first, pass; else one has to stand out alone: what means nothing is seldom near to several."""
+    best = sorted(scores, reverse=True)[:_SUPPORT]
+    together = bool(best) and sum(best) / len(best) >= floor
+    return max(floor - _BELOW, best[0] * _SHARE_OF_BEST) if together else floor + _ALONE
+
+
+def _lateness(chat: Chat, stickers: Iterable[Sticker]) -> dict[Sticker, float]:
+    """What each loses in the order for having been sent here of late: all of it just now, nothing
+    after an hour."""
+    now, sent_here = timezone.now(), _sent_here(chat)
+    late = {}
+    for sticker in stickers:
+        own = sticker.last_sent_at if sticker.chat_id is not None else None
+        times = [sent for sent in (own, sent_here.get(sticker.picture.sha256)) if sent]
+        age = (now - max(times)) / _RECENT if times else 1.0
+        late[sticker] = _PENALTY * min(1.0, max(0.0, 1 - age))
+    return late
+
+
+def _sent_here(chat: Chat) -> dict[str, datetime]:
     """When pictures were sent in this chat of late, by their sha256."""
     recent = SentMessage.objects.filter(
         chat=chat, kind=SentMessage.Kind.STICKER, created_at__gt=timezone.now() - _RECENT

@@ -48,7 +48,7 @@ def waiting() -> int:
 def _embed(embedder: Embedder) -> int:
     embedded, failures, size = 0, 0, _BATCH
     for _ in range(_MOST_BATCHES):
-        stickers = _some(_missing(embedder.model), size)
+        stickers = _some(_missing(embedder.model), size, anywhere=failures > 0)
         if not stickers:
             break
         texts = [embeddings.text_of(sticker) for sticker in stickers]
@@ -70,13 +70,10 @@ def _missing(model: str) -> QuerySet[Sticker]:
     return Sticker.objects.filter(~Exists(have), state=Sticker.State.STORED)
 
 
-def _some(missing: QuerySet[Sticker], size: int) -> list[Sticker]:
-    """The next ones, from a place that differs each time: what failed stands not always in front."""
-    last = missing.order_by("-pk").values_list("pk", flat=True).first()
-    if last is None:
-        return []
-    start = random.randint(0, last)  # noqa: S311  (no secret)
-    return list(missing.filter(pk__gte=start).order_by("pk")[:size])
+def _some(missing: QuerySet[Sticker], size: int, *, anywhere: bool) -> list[Sticker]:
+    """The next ones, or some from anywhere: what failed stands not in front of them again."""
+    start = random.randrange(missing.count() or 1) if anywhere else 0  # noqa: S311  (no secret)
+    return list(missing.order_by("pk")[start : start + size])
 
 
 def _write(

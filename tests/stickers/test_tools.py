@@ -214,4 +214,4 @@ def test_the_step_itself_asks_no_endpoint(turn: Turn, scripted_model: ScriptedMo
     with CaptureQueriesContext(connection) as asked:
         assert tool.apply(context, tool.arguments(query="hello")).values["stickers"]  # type: ignore[call-arg]
     assert not scripted_model.embedded
-    assert len([one for one in asked if "stickervector" in one["sql"]]) == 1
+    assert len([one for one in asked if "<=>" in one["sql"]]) == 1
