@@ -193,3 +193,10 @@ def test_a_key_that_counts_in_one_chat_alone_brings_nothing_into_the_catalogue()
     added = catalogue.add(PICTURE, meaning="well done")
     PictureKey.objects.create(picture=other, key=added.file_id, chat=make_chat())
     assert catalogue.add(PICTURE, meaning="good night").pk == added.pk
+
+
+def test_bytes_that_were_lost_are_kept_anew(settings: Settings, tmp_path: Path) -> None:
+    added = catalogue.add(PICTURE, meaning="well done")
+    settings.MEDIA_ROOT = tmp_path / "another disk"
+    assert catalogue.add(REENCODED, meaning="well done").pk == added.pk
+    assert store.read(Picture.objects.get().sha256) == REENCODED
