@@ -59,9 +59,9 @@ def _quoted(chat: Chat) -> set[str]:
     """The ids that the messages quote which the chat's turn is about: the running one's, or those
     that the next one will be about."""
     items = InboundItem.objects.filter(
-        chat=chat, kind=InboundItem.Kind.MESSAGE, recalled_at__isnull=True
+        chat=chat.pk, kind=InboundItem.Kind.MESSAGE, recalled_at__isnull=True
     )
-    running = Turn.objects.filter(chat=chat, state=Turn.State.RUNNING).order_by("-pk")
+    running = Turn.objects.filter(chat=chat.pk, state=Turn.State.RUNNING).order_by("-pk")
     turn = running.only("first_item_id", "last_item_id").first()
     if turn is None:
         items = items.filter(pk__gt=chat.judged_item_id)
