@@ -85,7 +85,7 @@ TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-# Pillow refuses what is twice as large as this before it makes room for it.
+# Pillow refuses what has more than twice as many before it makes room for it, a later frame too.
 Image.MAX_IMAGE_PIXELS = MOST_PIXELS // 2
 warnings.simplefilter("ignore")
 
@@ -93,14 +93,10 @@ warnings.simplefilter("ignore")
 def examine(content: bytes) -> tuple[dict[str, Any], list[bytes]]:
     """What the first line tells, and the bytes that follow it."""
     kind = magic(content)
-    picture = Image.open(io.BytesIO(content), formats=FORMATS)
-    # A JPEG that carries further ones (MPO, of telephones) is its first one.
-    read_as = "JPEG" if picture.format == "MPO" else picture.format
-    if read_as != kind:
-        raise Refused("not_a_picture", f"{kind} by its first bytes, read as {picture.format}")
+    # As this and nothing else, whatever else it may pass as.
+    picture = Image.open(io.BytesIO(content), formats=(kind,))
     width, height = picture.size
-    if width * height > MOST_PIXELS:
-        raise Refused("too_many_pixels", f"{width} × {height} pixels")
+    # A JPEG may carry further ones (MPO, of telephones): it is its first one.
     frames = 1 if kind == "JPEG" else int(getattr(picture, "n_frames", 1))
     if frames > MOST_FRAMES:
         raise Refused("too_many_frames", f"{frames} frames")
@@ -150,8 +146,6 @@ def decoded(picture: Image.Image, frames: int) -> dict[int, Image.Image]:
         if frames > 1:
             picture.seek(place)
         picture.load()
-        if picture.width * picture.height > MOST_PIXELS:
-            raise Refused("too_many_pixels", f"{picture.width} × {picture.height} pixels")
         kept[place] = small(picture)
     return kept
 

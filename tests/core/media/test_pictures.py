@@ -283,6 +283,11 @@ FORGERIES = {
     "icns": picture("ICNS", (32, 32)),
     "jpeg 2000": picture("JPEG2000", (32, 32)),
     "avi in riff": b"RIFF" + struct.pack("<I", 100) + b"AVI LIST" + bytes(100),
+    "html and a png": SCRIPT + picture("PNG"),
+    "pdf and a jpeg": b"%PDF-1.7\n" + picture("JPEG"),
+    "png with line ends of text": picture("PNG").replace(b"\r\n", b"\n"),
+}
+MAGIC_ALONE = {
     "webp of an unknown kind": b"RIFF" + struct.pack("<I", 100) + b"WEBPVP9 " + bytes(100),
     "png magic alone": b"\x89PNG\r\n\x1a\n",
     "png magic and a jpeg": b"\x89PNG\r\n\x1a\n" + picture("JPEG"),
@@ -293,16 +298,27 @@ FORGERIES = {
     "jpeg magic and php": b"\xff\xd8\xff\xe0<?php system($_GET[0]); ?>",
     "jpeg magic and a png": b"\xff\xd8\xff" + picture("PNG"),
     "webp magic and html": b"RIFF\x00\x00\x00\x00WEBP" + SCRIPT,
-    "html and a png": SCRIPT + picture("PNG"),
-    "pdf and a jpeg": b"%PDF-1.7\n" + picture("JPEG"),
-    "png with line ends of text": picture("PNG").replace(b"\r\n", b"\n"),
 }
 
 
 @pytest.mark.parametrize("name", FORGERIES)
 def test_what_is_no_picture_is_refused_whatever_it_is_called(name: str) -> None:
+    assert code(FORGERIES[name]) == "not_a_picture"
+
+
+@pytest.mark.parametrize("name", MAGIC_ALONE)
+def test_what_only_begins_like_a_picture_is_broken(name: str) -> None:
     # A header that is none may well say a size that is too large.
-    assert code(FORGERIES[name]) in {"not_a_picture", "broken", "too_many_pixels"}
+    assert code(MAGIC_ALONE[name]) in {"broken", "too_many_pixels"}
+
+
+def test_a_picture_of_several_is_its_first_one() -> None:
+    """As telephones write them: a JPEG that carries others."""
+    file = io.BytesIO()
+    others = [Image.new("RGB", (10, 10), "blue")]
+    Image.new("RGB", (40, 30), "red").save(file, "MPO", save_all=True, append_images=others)
+    examined = pictures.examine(file.getvalue())
+    assert (examined.media_type, examined.width, examined.frames) == ("image/jpeg", 40, 1)
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
