@@ -399,7 +399,6 @@ def test_a_decoder_that_dies_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_p
         "print('not json')",
         "print('[1]')",
         "print('{\"lengths\": [99]}')",
-        "import sys; sys.stdout.write('x' * (5 << 20))",
         "raise SystemExit(3)",
     ):
         dying.write_text(program)
@@ -408,7 +407,17 @@ def test_a_decoder_that_dies_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def test_a_decoder_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     hanging = tmp_path / "decoder.py"
-    hanging.write_text("import time; time.sleep(60)")
+    hanging.write_text("import time; time.sleep(600)")
     monkeypatch.setattr(pictures, "_DECODER", hanging)
     monkeypatch.setattr(pictures, "SECONDS", 0.3)
+    assert code(picture()) == "broken"
+
+
+def test_an_answer_without_an_end_is_not_read_to_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    endless = tmp_path / "decoder.py"
+    endless.write_text("import sys, time; sys.stdout.write('x' * (5 << 20)); time.sleep(600)")
+    monkeypatch.setattr(pictures, "_DECODER", endless)
+    monkeypatch.setattr(pictures, "SECONDS", 600)
     assert code(picture()) == "broken"
