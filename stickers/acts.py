@@ -16,12 +16,11 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from core.media import store
-from stickers import embeddings, takedown
+from stickers import embeddings, library, takedown
 from stickers.models import Picture, Sticker, StickerVector
 
 State = Sticker.State
-USABLE = (State.REVIEW, State.STORED)
+USABLE = Sticker.KEPT
 # With these a sticker still has its picture.
 HOLDING = (State.LEARNING, *USABLE)
 BY_OPERATOR = "operator"
@@ -72,8 +71,8 @@ def approve(sticker: Sticker, *, by: AbstractBaseUser | None) -> bool:
 def reject(sticker: Sticker, *, by: AbstractBaseUser | None) -> bool:
     """Use a sticker no more where it is; whether it was usable.
 
-    Its meaning goes, and the picture too where no other chat and no catalogue uses it. The row and
-    the picture's keys stay, so that it is not learned there again.
+    Its meaning goes, and where no other chat and no catalogue uses the picture, the picture too and
+    what was learned of it. The row and the picture's keys stay, so that it is not learned there again.
     """
     with transaction.atomic():
         # Who takes the picture over for another chat holds this row too.
@@ -83,7 +82,9 @@ def reject(sticker: Sticker, *, by: AbstractBaseUser | None) -> bool:
         done = bool(usable.update(state=State.REJECTED, reason=BY_OPERATOR, **empty))
         if done:
             StickerVector.objects.filter(sticker=sticker.pk).delete()
-            _drop_unused(picture)
+            if not picture.stickers.filter(state__in=HOLDING).exists():
+                Picture.objects.filter(pk=picture.pk).update(learned={})
+            library.release_bytes([picture.pk])
             _keep(sticker, _("Rejected."), by)
     return done
 
@@ -157,14 +158,6 @@ def _worded(sticker: Sticker, texts: Texts) -> Sticker:
     for name, value in texts.columns().items():
         setattr(sticker, name, value)
     return sticker
-
-
-def _drop_unused(picture: Picture) -> None:
-    """Let the bytes go once no sticker holds them."""
-    if picture.sha256 and not picture.stickers.filter(state__in=HOLDING).exists():
-        store.remove(picture.sha256)
-        picture.sha256 = ""
-        picture.save(update_fields=["sha256"])
 
 
 def _keep(sticker: Sticker, what: str, by: AbstractBaseUser | None, flag: int = CHANGE) -> None:

@@ -81,7 +81,15 @@ def test_what_was_rejected_keeps_no_word_and_no_picture(
     assert not [entry for entry in LogEntry.objects.all() if "w5" in entry.object_repr]
 
 
-@pytest.mark.parametrize("state", ["stored", "review", "learning"])
+@pytest.mark.parametrize(("state", "left"), [("stored", "x"), ("learning", "x"), ("vetoed", "")])
+def test_what_was_learned_stays_while_somebody_uses_it(bea: User, state: str, left: str) -> None:
+    sticker = shown(make_chat(), picture={"learned": {"meaning": "x"}})
+    shown(make_chat(), picture=sticker.picture, state=state)
+    acts.reject(sticker, by=bea)
+    assert again(sticker).picture.learned.get("meaning", "") == left
+
+
+@pytest.mark.parametrize("state", ["stored", "review"])
 def test_a_picture_that_another_chat_holds_stays(
     bea: User, django_capture_on_commit_callbacks: Any, state: str
 ) -> None:
