@@ -53,6 +53,7 @@ _GROUPS: tuple[tuple[str | Promise, tuple[Entry, ...]], ...] = (
                 query="?state__exact=review",
             ),
             Entry(_("Try a search"), "search", "stickers.sticker", "try"),
+            Entry(_("Funnel"), "filter_alt", "stickers.sticker", "funnel"),
         ),
     ),
     (

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import Count
+from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -47,6 +48,8 @@ class LearningChatAdmin(ChatAdmin):
             )
             for state in states
         ]
+        funnel = reverse("admin:stickers_sticker_funnel")
+        links.append((display.link(f"{funnel}?chat={chat.pk}", _("funnel")),))
         return format_html_join(" · ", "{}", links)
 
     @admin.display(description=gettext_lazy("learning today"))

@@ -23,7 +23,7 @@ from core.admin.theme import ModelAdmin
 from core.models import Chat, StoredMedia
 from core.reach import Reach, Rule
 from stickers import acts
-from stickers.admin import acting, filters, pictures, trying
+from stickers.admin import acting, filters, funnel_page, pictures, trying
 from stickers.admin.acting import ACTS, Act
 from stickers.admin.forms import TextsForm
 from stickers.models import Sighting, Sticker
@@ -139,6 +139,7 @@ class StickerAdmin(ModelAdmin[Sticker]):
                 name="stickers_sticker_still",
             ),
             path("try/", view(self.try_view), name="stickers_sticker_try"),
+            path("funnel/", view(self.funnel_view), name="stickers_sticker_funnel"),
             path("<int:pk>/act/", view(require_POST(self.act_view)), name="stickers_sticker_act"),
             *super().get_urls(),
         ]
@@ -242,6 +243,12 @@ class StickerAdmin(ModelAdmin[Sticker]):
         self._refuse_strangers(request)
         context = trying.load(request, self._chats(request))
         return self.render(request, "try", {"title": _("Try a search"), **context})
+
+    def funnel_view(self, request: HttpRequest) -> HttpResponse:
+        """What became of what was seen."""
+        self._refuse_strangers(request)
+        context = funnel_page.load(request, self._chats(request))
+        return self.render(request, "funnel", {"title": _("Funnel"), **context})
 
     def _chats(self, request: HttpRequest) -> QuerySet[Chat]:
         """The chats that the person reaches."""

@@ -30,6 +30,7 @@ from core.models import (
     Decision,
     InboundItem,
     Member,
+    ModelCallCount,
     OutboxEntry,
     PersonLimit,
     SentMessage,
@@ -37,7 +38,7 @@ from core.models import (
 )
 from skills.models import Skill, SkillReads
 from stickers.admin.acting import ACTS
-from stickers.models import Sticker
+from stickers.models import FunnelCount, Sticker
 from tests import factories
 from tests.stickers.showing import shown
 
@@ -91,6 +92,7 @@ CUSTOM = {
     "skills_skill_import",
     "skills_skill_versions",
     "stickers_sticker_act",
+    "stickers_sticker_funnel",
     "stickers_sticker_picture",
     "stickers_sticker_still",
     "stickers_sticker_try",
@@ -437,13 +439,25 @@ def test_what_concerns_all_chats_is_for_unlimited_people(world: World) -> None:
     assert world.client.get(address(everybodys)).status_code == 200
 
 
-def test_the_trial_of_a_search_knows_the_inside_alone(world: World) -> None:
+def test_the_funnel_and_the_trial_know_the_inside_alone(world: World) -> None:
+    for side, times in ((world.inside, 41), (world.outside, 4200)):
+        day = timezone.localdate()
+        FunnelCount.objects.create(chat=side.chat, day=day, name="seen", times=times)
+        ModelCallCount.objects.create(chat=side.chat, day=day, purpose="learning", tokens=times)
+    for shown_page in ("funnel", "try"):
+        url = reverse(f"admin:stickers_sticker_{shown_page}")
+        content = world.client.get(url).content.decode()
+        assert INSIDE in content
+        assert OUTSIDE not in content
+        assert "4241" not in content
+        assert "4200" not in content
+    url = reverse("admin:stickers_sticker_funnel")
+    assert "<td>41<" in world.client.get(url).content.decode()
+    assert world.client.get(url, {"chat": world.outside.chat.pk}).status_code == 404
     url = reverse("admin:stickers_sticker_try")
-    content = world.client.get(url).content.decode()
-    assert INSIDE in content
-    assert OUTSIDE not in content
     asked = {"chat": str(world.outside.chat.pk), "q": "words"}
-    assert world.client.get(url, asked).context["chat"] is None
+    page = world.client.get(url, asked)
+    assert page.context["chat"] is None
 
 
 def held(side: Side, words: str) -> OutboxEntry:

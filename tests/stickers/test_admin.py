@@ -190,6 +190,7 @@ def test_what_a_model_says_of_a_sticker_is_text(admin_client: Client, text: str)
         admin_client.get(reverse(LIST), {"q": text}),
         admin_client.get(url(sticker)),
         log_in(Client(), "view_sticker").get(url(sticker)),
+        admin_client.get(reverse("admin:stickers_sticker_funnel"), {"chat": chat.pk}),
         admin_client.get(reverse("admin:stickers_sticker_try"), {"chat": str(chat.pk), "q": text}),
         press(admin_client, sticker, "take_down"),
     ]
