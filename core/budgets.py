@@ -1,7 +1,9 @@
 """Where a paid call is allowed: the one door that every model call passes."""
 
+import logging
 from datetime import date, datetime
 
+from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection
 from django.db.models import F
 from django.utils import timezone
@@ -9,6 +11,7 @@ from django.utils import timezone
 from core import standing
 from core.models import Chat, ModelCallCount
 
+logger = logging.getLogger(__name__)
 CHAT_DISABLED = "chat_disabled"
 BOT_DISABLED = "bot_disabled"
 BUDGET_SPENT = "budget_spent"
@@ -62,6 +65,12 @@ def is_spent(chat: Chat, *, purpose: Purpose) -> bool:
     most_calls, most_tokens = _caps(chat, purpose)
     calls, tokens = spent_today(chat, purpose=purpose)
     return calls >= most_calls or tokens >= most_tokens
+
+
+def reserve_by_hand(*, by: AbstractBaseUser | None) -> None:
+    """Let an operator's own click pay for one model call that is for no chat. Who may click is a
+    matter of rights; it counts against no chat's budget, and is kept in the log."""
+    logger.info("a model call by hand: %s", by or "a command")
 
 
 def spent_today(chat: Chat, *, purpose: Purpose) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from django.contrib.admin.models import CHANGE, DELETION, LogEntry
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.contenttypes.models import ContentType
 from django.db import IntegrityError, transaction
@@ -152,6 +152,11 @@ def take_down(sticker: Sticker, *, by: AbstractBaseUser | None) -> bool:
             return False
         _keep(row, _("Taken down everywhere."), by, DELETION)
     return True
+
+
+def keep_added(sticker: Sticker, *, by: AbstractBaseUser | None) -> None:
+    """Write into the history who brought a sticker into the catalogue (stickers.catalogue)."""
+    _keep(sticker, _("Brought into the catalogue."), by, ADDITION)
 
 
 def _worded(sticker: Sticker, texts: Texts) -> Sticker:

@@ -96,6 +96,23 @@ def add(
     return sticker
 
 
+def look(content: bytes) -> str:
+    """Put a picture that can be added into the media store, which keeps it for a day; its sha256.
+    Raises NotAdded for what can't be, and for what the catalogue has already."""
+    examined = _examined(content)
+    known = claims.find(claims.identity(content, "", examined.samples))
+    if known is not None:
+        if known.stickers.filter(chat=None, state=Sticker.State.STORED).exists():
+            raise NotAdded(_("The catalogue has this picture already."))
+        _refuse(known)
+    return store.put(content, examined)
+
+
+def fault(code: str) -> str:
+    """Why a picture was not taken, by the code of a core.errors.MediaFailure."""
+    return str(_FAULTS.get(code) or _("The picture can't be read (%(code)s).") % {"code": code})
+
+
 def _texts(meaning: str, details: Details) -> dict[str, Any]:
     """The texts of a sticker, storable and in bounds; raises NotAdded where there is no meaning."""
     told = clean_text(meaning).strip()
@@ -117,19 +134,20 @@ def _examined(content: bytes) -> Examined:
     try:
         return pictures.examine(content)
     except MediaFailure as failure:
-        sentence = _FAULTS.get(failure.code) or _("The picture can't be read (%(code)s).") % {
-            "code": failure.code
-        }
-        raise NotAdded(sentence) from None
+        raise NotAdded(fault(failure.code)) from None
 
 
 def _picture(who: Identity, *, again: bool) -> Picture:
     known = claims.find(who)
     if known is None:
         return claims.write(who, None, now=database_now(), model="", shareable=True)
+    _refuse(known, again=again)
+    claims.remember(known, who, None)
+    return known
+
+
+def _refuse(known: Picture, *, again: bool = False) -> None:
     if known.verdict == Verdict.LEARNING:
         raise NotAdded(_BEING_LEARNED)
     if not again and (refused := _REFUSED.get(Verdict(known.verdict))):
         raise NotAdded(refused, is_blocked=True)
-    claims.remember(known, who, None)
-    return known

@@ -8,7 +8,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -23,7 +23,7 @@ from core.admin.theme import ModelAdmin
 from core.models import Chat, StoredMedia
 from core.reach import Reach, Rule
 from stickers import acts
-from stickers.admin import acting, filters, funnel_page, pictures, trying
+from stickers.admin import acting, filters, funnel_page, pictures, trying, uploading
 from stickers.admin.acting import ACTS, Act
 from stickers.admin.forms import TextsForm
 from stickers.models import Sighting, Sticker
@@ -140,6 +140,18 @@ class StickerAdmin(ModelAdmin[Sticker]):
             ),
             path("try/", view(self.try_view), name="stickers_sticker_try"),
             path("funnel/", view(self.funnel_view), name="stickers_sticker_funnel"),
+            path("upload/", view(self.upload_view), name="stickers_sticker_upload"),
+            path(
+                "upload/<str:sha256>/picture/",
+                view(self.tray_view, cacheable=True),
+                name="stickers_sticker_tray",
+            ),
+            path(
+                "upload/<str:sha256>/still/",
+                view(self.tray_view, cacheable=True),
+                {"still": True},
+                name="stickers_sticker_tray_still",
+            ),
             path("<int:pk>/act/", view(require_POST(self.act_view)), name="stickers_sticker_act"),
             *super().get_urls(),
         ]
@@ -249,6 +261,38 @@ class StickerAdmin(ModelAdmin[Sticker]):
         self._refuse_strangers(request)
         context = funnel_page.load(request, self._chats(request))
         return self.render(request, "funnel", {"title": _("Funnel"), **context})
+
+    def upload_view(self, request: HttpRequest) -> HttpResponse:
+        """Many files into the tray, and from there, with a meaning each, into the catalogue."""
+        if not self.has_catalogue_permission(request):
+            raise PermissionDenied
+        refused: list[uploading.Refused] = []
+        post = request.POST
+        if request.method == "POST" and "files" in request.FILES:
+            refused = uploading.take(request, request.FILES.getlist("files"))
+        if "drop" in post:
+            uploading.drop(request, post["drop"])
+        shown = uploading.cards(request)
+        if "add" in post:
+            shown = uploading.add(request, shown)
+        elif "ask" in post:
+            shown = uploading.ask(request, shown, post["ask"])
+        context = {
+            "title": _("Upload"),
+            "cards": shown,
+            "refused": refused,
+            "model": uploading.model(),
+            "most": uploading.MOST_FILES,
+        }
+        return self.render(request, "upload", context)
+
+    def tray_view(self, request: HttpRequest, sha256: str, *, still: bool = False) -> HttpResponse:
+        """The picture of a file that the person has just sent."""
+        if not self.has_catalogue_permission(request):
+            raise PermissionDenied
+        if sha256 not in uploading.tray(request):
+            raise Http404
+        return pictures.serve_stored(request, sha256, still=still)
 
     def _chats(self, request: HttpRequest) -> QuerySet[Chat]:
         """The chats that the person reaches."""

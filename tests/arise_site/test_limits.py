@@ -95,7 +95,10 @@ CUSTOM = {
     "stickers_sticker_funnel",
     "stickers_sticker_picture",
     "stickers_sticker_still",
+    "stickers_sticker_tray",
+    "stickers_sticker_tray_still",
     "stickers_sticker_try",
+    "stickers_sticker_upload",
     "auth_user_password_change",
 }
 """Addresses that a page adds to Django's own; each has a test here."""
@@ -435,6 +438,10 @@ def test_what_concerns_all_chats_is_for_unlimited_people(world: World) -> None:
             chosen = {**posted, helpers.ACTION_CHECKBOX_NAME: [row.pk], "index": 0}
             world.client.post(list_of(Sticker), chosen)
     assert world.client.post(address(everybodys), {"meaning": "x"}).status_code == 403
+    assert world.client.get(reverse("admin:stickers_sticker_upload")).status_code == 403
+    for page in ("tray", "tray_still"):
+        url = reverse(f"admin:stickers_sticker_{page}", args=["a" * 64])
+        assert world.client.get(url).status_code == 403
     assert everything() == before
     assert world.client.get(address(everybodys)).status_code == 200
 
