@@ -1,6 +1,6 @@
 """The page of everything that waits for review: all chats, oldest first, with the words around it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from core import by_hand
@@ -31,6 +32,7 @@ class Card:
     instead_of: str
     lines: Sequence[Line]
     is_behind: bool
+    preview: SafeString | str
 
     @property
     def rows(self) -> int:
@@ -47,6 +49,7 @@ def cards(rows: QuerySet[OutboxEntry]) -> Sequence[Card]:
     """The oldest SHOWN of these as they are shown; the same few queries, however many there are."""
     entries = list(rows.select_related("chat__bot", "message__entry")[:SHOWN])
     lines = surroundings.last_lines(sorted({entry.chat_id for entry in entries}))
+    previews = _previewed(entries)
     met: set[int] = set()
     found = []
     for entry in entries:
@@ -59,9 +62,37 @@ def cards(rows: QuerySet[OutboxEntry]) -> Sequence[Card]:
                 current.content if current and current.pk != entry.pk else "",
                 lines.get(entry.chat_id, ()),
                 entry.chat_id in met,
+                previews.get(entry.pk, ""),
             )
         )
         met.add(entry.chat_id)
+    return found
+
+
+Part = Mapping[str, Any]
+Preview = Callable[[Sequence[Part]], Sequence[SafeString | str]]
+_previews: dict[str, Preview] = {}
+
+
+def register_preview(kind: str) -> Callable[[Preview], Preview]:
+    """Have an app show parts of a kind to whoever reviews them, in their order; empty: nothing to show.
+    It is asked once a page."""
+
+    def register(preview: Preview) -> Preview:
+        _previews[kind] = preview
+        return preview
+
+    return register
+
+
+def _previewed(entries: Sequence[OutboxEntry]) -> Mapping[int, SafeString | str]:
+    found: dict[int, SafeString | str] = {}
+    for kind, preview in _previews.items():
+        parts = {
+            entry.pk: part for entry in entries for part in entry.parts if part["type"] == kind
+        }
+        if parts:
+            found |= zip(parts, preview(list(parts.values())), strict=True)
     return found
 
 

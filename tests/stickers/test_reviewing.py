@@ -1,0 +1,25 @@
+"""A sticker that waits for review is shown with its picture."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests import factories
+from tests.stickers.making import make_sticker
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_card_shows_the_sticker_that_would_go(admin_client: Client) -> None:
+    chat = factories.make_chat(delivery_mode="review")
+    sticker = make_sticker(chat, "thanks <a> lot")
+    part = {"type": "sticker", "data": {"ref": sticker.ref}}
+    for parts in ([part], [{"type": "sticker", "data": {"ref": "gone"}}]):
+        made = {"held": "review", "parts": parts}
+        factories.make_sent(chat, "", "pending", kind="sticker", entry=made)
+    answer = admin_client.get(reverse("admin:core_outboxentry_review"))
+    shown, unknown = answer.context["cards"]
+    assert reverse("admin:stickers_sticker_picture", args=[sticker.pk]) in shown.preview
+    assert "thanks &lt;a&gt; lot" in shown.preview
+    assert unknown.preview == ""
+    assert "<textarea" not in answer.content.decode()
