@@ -180,7 +180,7 @@ def _system(chat: Chat) -> str:
         {
             "name": bot.name or bot.self_id,
             "self_id": bot.self_id,
-            "persona": bot.persona.strip(),
+            "persona": chat.persona,
             "sections": [one for one in told if one],
             "sees": bool(showing.kinds(chat)),
         },

@@ -98,7 +98,14 @@ class ChatAdmin(Audited[Chat], PausingAdmin[Chat], ForgetChat):
         (None, {"fields": ("links", ("bot", "kind"), ("external_id", "title"))}),
         (
             _("What it may"),
-            {"fields": ("enabled", "delivery_mode", ("patience_seconds", "daily_model_calls"))},
+            {
+                "fields": (
+                    "enabled",
+                    "delivery_mode",
+                    "persona_override",
+                    ("patience_seconds", "daily_model_calls"),
+                )
+            },
         ),
         (
             _("Sticker learning"),
@@ -130,6 +137,11 @@ class ChatAdmin(Audited[Chat], PausingAdmin[Chat], ForgetChat):
             # As with the switches: only what the operator changed is set.
             kwargs |= {"required": False, "show_hidden_initial": True}
         return super().formfield_for_choice_field(db_field, request, **kwargs)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "persona_override":
+            kwargs["show_hidden_initial"] = True
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

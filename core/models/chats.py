@@ -137,6 +137,11 @@ class Chat(models.Model):
         default=False,
         help_text=_("A learned sticker is used only once an operator has approved it."),
     )
+    persona_override = models.TextField(
+        _("persona here"),
+        blank=True,
+        help_text=_("Who the bot is in this chat; empty: the bot's own persona."),
+    )
     delivery_mode = models.CharField(
         _("delivery"),
         max_length=10,
@@ -236,6 +241,11 @@ class Chat(models.Model):
     def key(self) -> str:
         """The chat as commands name it: `group:20001` or `private:10001`."""
         return f"{self.kind}:{self.external_id}"
+
+    @property
+    def persona(self) -> str:
+        """Who the bot is here: the chat's own persona, else the bot's."""
+        return self.persona_override.strip() or self.bot.persona.strip()
 
     def get_additional_data(self) -> dict[str, int]:
         """By what the audit of changes is found and narrowed; django-auditlog calls it."""

@@ -123,6 +123,13 @@ def test_what_a_bot_is_told_is_kept(admin_client: Client, chat: Chat) -> None:
     ]
 
 
+def test_a_chats_own_persona_is_kept_in_the_audit(admin_client: Client) -> None:
+    chat = factories.make_chat()
+    posted(admin_client, chat, persona_override="An owl.")
+    entry = LogEntry.objects.latest("pk")
+    assert entry.changes == {"persona_override": ["", "An owl."]}
+
+
 def test_people_and_their_rights_are_kept(admin_client: Client) -> None:
     person = User.objects.create_user("ann", password="secret-of-ann")
     group = Group.objects.create(name="readers")

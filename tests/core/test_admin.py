@@ -117,6 +117,20 @@ def settings_of(owner: Chat | Bot) -> dict[str, bool]:
     return {f"{row.target}.{row.name}": row.allowed for row in owner.capability_settings.all()}
 
 
+def test_a_chats_persona_is_set_and_a_page_that_was_open_for_long_undoes_nothing(
+    admin_client: Client,
+) -> None:
+    chat = factories.make_chat()
+    admin_client.post(page_of(chat), form_of(chat, persona_override="An owl."))
+    chat.refresh_from_db()
+    assert chat.persona == "An owl."
+    seen = {"initial-persona_override": "An owl.", "persona_override": "An owl."}
+    Chat.objects.update(persona_override="A fox.")
+    admin_client.post(page_of(chat), {**form_of(chat, patience_seconds="61"), **seen})
+    chat.refresh_from_db()
+    assert (chat.persona, chat.patience_seconds) == ("A fox.", 61)
+
+
 def test_a_chat_is_set_on_its_page(admin_client: Client, admin_user: User) -> None:
     chat = factories.make_chat()
     form = form_of(chat, sticker_learning="on", patience_seconds="60", switch_recall="off")

@@ -61,6 +61,16 @@ def test_the_persona_the_time_and_the_chats_name_are_told(chat: Chat) -> None:
     assert re.search(r"It is now \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.", messages[1]["content"])
 
 
+def test_a_chats_own_persona_stands_in_place_of_the_bots(chat: Chat) -> None:
+    chat.persona_override = "A quiet owl.\n"
+    (system, _) = context.assemble(chat, [make_item(chat)], now=timezone.now())
+    assert "A quiet owl." in system["content"]
+    assert "A bear." not in system["content"]
+    chat.persona_override = "  \n"
+    (system, _) = context.assemble(chat, [make_item(chat)], now=timezone.now())
+    assert "A bear." in system["content"]
+
+
 @pytest.mark.parametrize("where", ["text", "sender_name", "title", "sender_id", "reply_to"])
 def test_nothing_that_people_write_forges_an_element(chat: Chat, where: str) -> None:
     if where == "title":
