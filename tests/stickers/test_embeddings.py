@@ -7,7 +7,7 @@ from django.db import connection
 from pytest_django import Settings
 
 from core.errors import ModelFailure
-from stickers import checks, embeddings, scale, upkeep
+from stickers import candidates, checks, embeddings, scale, upkeep
 from stickers.embeddings import BUILT_IN, Embedder
 from stickers.models import Sticker, StickerVector
 from tests.factories import make_chat
@@ -172,7 +172,7 @@ def test_a_text_that_changed_meanwhile_keeps_no_old_vector(monkeypatch: pytest.M
         Sticker.objects.filter(pk=sticker.pk, meaning="old").update(meaning="new")
         return asked(texts, embedder)
 
-    monkeypatch.setattr(upkeep.embeddings, "embed", embed)
+    monkeypatch.setattr(embeddings, "embed", embed)
     upkeep.embed_missing()
     vector = StickerVector.objects.get()
     assert vector.text_digest == embeddings.digest("new")
@@ -193,7 +193,7 @@ def test_cosines_of_a_model_are_read_by_what_it_gives_to_anything(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_large_scope_gets_an_index_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep.candidates, "LARGE", 3)
+    monkeypatch.setattr(candidates, "LARGE", 3)
     for number in range(5):
         embedded(make_sticker(None), [1.0, number / 10])
     embedded(make_sticker(make_chat()), [1.0, 0.0])

@@ -173,9 +173,9 @@ def test_every_look_at_vectors_or_stickers_has_the_scope_inside(chat: Chat) -> N
             )
     text = plan(chat, [1.0, 0.0], [])
     assert f"near_{other.pk}" not in text
-    for scope, owner in ((chat.pk, f"chat_id = {chat.pk}"), (0, "chat_id IS NULL")):
+    for scope, condition in ((chat.pk, f"chat_id = {chat.pk}"), (0, "chat_id IS NULL")):
         assert re.search(rf"scope = '?{scope}\b", text) or f"near_{scope}" in text, text
-        assert owner in text
+        assert condition in text
 
 
 def test_there_is_no_approximate_index_over_the_vectors_of_all_chats() -> None:
