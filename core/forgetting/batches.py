@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from auditlog.models import LogEntry as Change
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
@@ -49,8 +50,10 @@ def delete(rows: QuerySet[Any], most: int = MOST) -> int:
 
 
 def blank_log(model: type[Model], keys: Sequence[int], *, name: str = "–") -> None:
-    """Take the words out of the console's history of these rows: it keeps who did what, and when."""
-    entries = LogEntry.objects.filter(
-        content_type=ContentType.objects.get_for_model(model), object_id__in=map(str, keys)
-    )
-    entries.update(object_repr=name)
+    """Take the words out of the console's history of these rows, and out of the audit of changes: they
+    keep who did what, and when."""
+    of_model = ContentType.objects.get_for_model(model)
+    texts = [str(key) for key in keys]
+    LogEntry.objects.filter(content_type=of_model, object_id__in=texts).update(object_repr=name)
+    changes = Change.objects.filter(content_type=of_model, object_pk__in=texts)
+    changes.update(object_repr=name)
