@@ -67,8 +67,9 @@ def forget(
                 # Nothing comes in any more: the row is locked.
                 while any((removed := items(chat.pk)).values()):
                     went.update(removed)
-                batches.blank_log(Chat, [chat.pk])
                 held.chat.delete()
+                # That it went is kept too, under its name.
+                batches.blank_log(Chat, [chat.pk])
     went["chats"] += 1
     return +went
 
