@@ -66,3 +66,53 @@ def test_many_workers_at_once_never_pass_the_cap() -> None:
         answers = list(workers.map(ask, range(40)))
     assert answers.count("") == 10
     assert ModelCallCount.objects.get(chat=chat).calls == 10
+
+
+def learning_chat(**fields: Any) -> Chat:
+    return make_chat(sticker_learning=True, **fields)
+
+
+def reserve(chat: Chat, calls: int = 1) -> str:
+    return budgets.reserve(chat, now=timezone.now(), purpose=budgets.Purpose.LEARNING, calls=calls)
+
+
+@pytest.mark.django_db
+def test_learning_is_paid_where_the_chat_agreed_also_where_the_bot_may_not_speak() -> None:
+    assert reserve(make_chat()) == budgets.NO_CONSENT
+    assert reserve(learning_chat(silence_reason="muted")) == ""
+    assert reserve(learning_chat(enabled=False)) == budgets.CHAT_DISABLED
+
+
+@pytest.mark.django_db
+def test_learning_and_conversation_have_budgets_of_their_own() -> None:
+    chat = learning_chat(daily_model_calls=1, sticker_daily_calls=1)
+    assert reserve(chat) == ""
+    assert reserve(chat) == budgets.BUDGET_SPENT
+    assert budgets.reserve(chat, now=timezone.now()) == ""
+
+
+@pytest.mark.django_db
+def test_calls_that_belong_together_are_granted_together_or_not_at_all() -> None:
+    chat = learning_chat(sticker_daily_calls=3)
+    assert [reserve(chat, 2), reserve(chat, 2)] == ["", budgets.BUDGET_SPENT]
+    assert ModelCallCount.objects.get().calls == 2
+    assert reserve(chat) == ""
+
+
+@pytest.mark.django_db
+def test_tokens_that_were_told_end_a_days_learning() -> None:
+    chat = learning_chat(sticker_daily_tokens=1000)
+    assert reserve(chat) == ""
+    budgets.count_tokens(chat, purpose=budgets.Purpose.LEARNING, tokens=1000)
+    assert reserve(chat) == budgets.BUDGET_SPENT
+    assert budgets.is_spent(chat, purpose=budgets.Purpose.LEARNING)
+
+
+@pytest.mark.django_db
+def test_what_cost_nothing_is_given_back() -> None:
+    chat = learning_chat(sticker_daily_calls=2)
+    assert reserve(chat, 2) == ""
+    budgets.give_back(chat, purpose=budgets.Purpose.LEARNING, calls=2)
+    assert ModelCallCount.objects.get().calls == 0
+    budgets.give_back(chat, purpose=budgets.Purpose.LEARNING)  # never below none
+    assert ModelCallCount.objects.get().calls == 0
