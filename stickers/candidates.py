@@ -28,7 +28,7 @@ _NEAR = """
    FROM stickers_stickervector v JOIN stickers_sticker s ON s.id = v.sticker_id
   WHERE v.scope = {scope} AND v.model = %(model)s AND vector_dims(v.vector) = {size}
     AND s.state = 'stored' AND s.chat_id {chat}
-  ORDER BY {order} LIMIT %(nearest)s)
+  ORDER BY distance LIMIT %(nearest)s)
 """
 # What has no vector yet is found by its letters, in a scope small enough to be read whole.
 _UNREAD = """
@@ -72,7 +72,7 @@ def statement(
         parts += [_UNREAD.format(chat=chat) for chat in (f"= {int(chat_id)}", "IS NULL")]
     values = {
         "model": model,
-        "vector": f"[{','.join(map(repr, vector))}]",
+        "vector": f"[{','.join(f'{number:.9g}' for number in vector)}]",  # of 32 bits each
         "nearest": NEAREST,
         "likes": [f"%{_escaped(piece)}%" for piece in pieces],
         "whole": _READ_WHOLE,
