@@ -10,7 +10,7 @@ from core.text import one_line
 from core.toolcalls import ToolContext
 from core.tools import queries
 from core.tools.registry import Arguments, Tool, ToolResult, register
-from stickers import search
+from stickers import funnel, search
 from stickers.models import Sticker
 
 SEARCH = "search_stickers"
@@ -68,6 +68,7 @@ def search_stickers(context: ToolContext, arguments: SearchStickers) -> ToolResu
     if not hits:
         sentence = "No sticker fits that. Search for something else, or say it in words."
         return ToolResult({"stickers": [], "message": sentence})
+    funnel.count(context.chat.pk, funnel.OFFERED, len(hits))
     return ToolResult({"stickers": [_told(hit.sticker) for hit in hits]})
 
 

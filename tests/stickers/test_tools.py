@@ -16,7 +16,7 @@ from core.llm.types import ToolCallRequest
 from core.models import Chat, Turn
 from core.toolcalls import ToolContext
 from core.tools import execution, registry
-from stickers import embeddings, tools
+from stickers import embeddings, funnel, tools
 from tests.factories import make_bot, make_call, make_chat, make_step, make_turn
 from tests.fakes.model import EMBEDDING_MODEL, Script, ScriptedModel
 from tests.fakes.model_fixtures import script, scripted_model
@@ -88,6 +88,7 @@ def test_it_gives_refs_and_meanings_best_first(turn: Turn, scripted_model: Scrip
     }
     (request,) = scripted_model.embedded
     assert request["input"] == ["well done, that was great!"]
+    assert funnel.counts(turn.chat.pk, timezone.localdate())[funnel.OFFERED] == 1
 
 
 def test_it_may_say_that_nothing_fits(turn: Turn) -> None:
