@@ -18,7 +18,7 @@ from stickers.models import Picture, Sticker
 from tests.core.media.drawing import animation, picture
 from tests.fakes.model import Script, ScriptedModel
 from tests.fakes.model_fixtures import script, scripted_model
-from tests.stickers.showing import shown
+from tests.stickers.showing import keep, shown
 
 __all__ = ["script", "scripted_model"]
 
@@ -153,7 +153,7 @@ def test_one_can_be_left_out(admin_client: Client, django_capture_on_commit_call
 def test_nobody_leaves_out_what_is_not_in_his_tray(
     admin_client: Client, django_capture_on_commit_callbacks: Any
 ) -> None:
-    digest = shown().picture.sha256
+    digest = keep(picture(color="pink"))  # a colleague's, to which nothing refers yet
     with django_capture_on_commit_callbacks(execute=True):
         click(admin_client, "drop", digest)
     assert store.read(digest)
