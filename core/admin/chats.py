@@ -17,6 +17,7 @@ from core.admin import display, switches
 from core.admin.audit import Audited
 from core.admin.facts import CappedPaginator, ChatFilter, FactAdmin
 from core.admin.forgetting import ForgetChat, ForgetPerson
+from core.admin.live import Live
 from core.admin.pausing import PausingAdmin, delivery
 from core.admin.switches import ListForm, SwitchesForm
 from core.admin.theme import ModelForm
@@ -37,7 +38,7 @@ _LEFT = display.moment("left_at", _("left"))
 
 
 @admin.register(Chat)
-class ChatAdmin(Audited[Chat], PausingAdmin[Chat], ForgetChat):
+class ChatAdmin(Audited[Chat], PausingAdmin[Chat], Live, ForgetChat):
     """Chats appear by themselves when somebody speaks in them; here they are switched."""
 
     belongs = reach.to_chat("pk")

@@ -139,6 +139,11 @@ class InboundItem(models.Model):
         indexes = [
             models.Index(fields=("chat", "-id"), name="item_chat"),
             models.Index(fields=("chat", "platform_message_id"), name="item_message_id"),
+            models.Index(
+                fields=("chat", "target_id"),
+                name="item_reactions",
+                condition=models.Q(kind="reaction"),
+            ),
         ]
 
     def __str__(self) -> str:

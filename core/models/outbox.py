@@ -276,6 +276,11 @@ class OutboxEntry(models.Model):
             ),
             models.Index(fields=("chat", "platform_message_id"), name="outbox_message_id"),
             models.Index(
+                fields=("chat", "-id"),
+                name="outbox_chat_gestures",
+                condition=models.Q(message__isnull=True),
+            ),
+            models.Index(
                 fields=("bot", "subject", "-id"),
                 name="outbox_gestures",
                 condition=~models.Q(subject=""),

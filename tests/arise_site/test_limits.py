@@ -24,11 +24,14 @@ from arise_site import dashboard
 from botgateway.models import Connection, RefusedConnection
 from core import by_hand, chatsettings
 from core.admin import reached
+from core.media import store
+from core.media.pictures import View
 from core.models import (
     Bot,
     Chat,
     Decision,
     InboundItem,
+    ItemMedia,
     Member,
     ModelCallCount,
     OutboxEntry,
@@ -80,6 +83,8 @@ TOLD_APART = {"index", "app_list", "search", "autocomplete"}
 """Pages of the site that show rows or names of pages; each has a test here."""
 
 CUSTOM = {
+    "core_chat_conversation",
+    "core_chat_picture",
     "core_chat_forget",
     "core_member_forget",
     "core_bot_pause",
@@ -509,6 +514,24 @@ def test_nothing_outside_is_paused(world: World) -> None:
 
 
 PAUSE = {"decision": "pause"}
+
+
+def test_no_conversation_outside_is_read(world: World) -> None:
+    for asked in ({}, {"part": "lines"}, {"before": "999999-999999-999999"}):
+        url = address(world.outside.chat, "conversation")
+        assert world.client.get(url, asked).status_code == 404
+        page = world.client.get(address(world.inside.chat, "conversation"), asked)
+        assert INSIDE in page.content.decode()
+        assert OUTSIDE not in page.content.decode()
+    view = store.put_view(View("image/png", b"\x89PNG", 1, 1))
+    for side, status in ((world.inside, 200), (world.outside, 404)):
+        item = side.rows[InboundItem]
+        ItemMedia.objects.create(item_id=item.pk, index=0, view=view)
+        url = reverse("admin:core_chat_picture", args=[side.chat.pk, item.pk, 0])
+        assert world.client.get(url).status_code == status
+    stolen = world.outside.rows[InboundItem].pk
+    url = reverse("admin:core_chat_picture", args=[world.inside.chat.pk, stolen, 0])
+    assert world.client.get(url).status_code == 404
 
 
 def test_skills_are_read_and_never_written_by_limited_people(world: World) -> None:

@@ -1,0 +1,84 @@
+"""Why something was not answered, or does not leave, in words: for people who do not know the codes."""
+
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from core import budgets, standing
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What a code means, and what to do about it; `advice` is empty where nothing has to be done."""
+
+    said: str | Promise
+    advice: str | Promise = ""
+
+
+_KNOWN = {
+    "not_addressed": Reason(
+        _("Nobody addressed the bot."),
+        _("It answers who mentions it, quotes it, pokes it, or writes to it in private."),
+    ),
+    "replayed": Reason(
+        _("It was old already when it came in."),
+        _("What was said while the bot was away is stored, and not answered afterwards."),
+    ),
+    "recalled": Reason(_("Who addressed the bot took it back before it was judged.")),
+    standing.PAUSED: Reason(
+        _("The bot or the chat was paused."), _("Resume it on the page of the chat or the bot.")
+    ),
+    standing.MUTED: Reason(
+        _("The bot was muted in the group."), _("An administrator of the group can lift it.")
+    ),
+    standing.WHOLE_GROUP_MUTED: Reason(
+        _("The whole group was muted."), _("An administrator of the group can lift it.")
+    ),
+    standing.REMOVED: Reason(
+        _("The bot is not in the group any more."), _("Somebody has to invite it again.")
+    ),
+    standing.LOGGED_OUT: Reason(
+        _("The platform had logged the account out."),
+        _("Log it in again in its OneBot implementation."),
+    ),
+    standing.REVIEW: Reason(
+        _("What the bot says here is held for review."), _("Approve or discard what waits.")
+    ),
+    standing.SHADOW: Reason(
+        _("The chat is in shadow: the bot takes its turns, and nothing of them leaves."),
+        _("Set the delivery to live where it is to speak."),
+    ),
+    budgets.BUDGET_SPENT: Reason(
+        _("The chat's model calls of the day were spent."),
+        _("Raise “model calls a day” on the chat's page, or wait for tomorrow."),
+    ),
+    budgets.CHAT_DISABLED: Reason(
+        _("The chat was disabled."), _("Enable it: until then nothing said there is even stored.")
+    ),
+    budgets.BOT_DISABLED: Reason(_("The bot was disabled."), _("Enable it on the bot's page.")),
+    "step_limit": Reason(_("The model did not come to an end within the calls of one turn.")),
+    "crashed": Reason(
+        _("Its worker died several times in it, so that it was given up."),
+        _("See the worker's log."),
+    ),
+    "forgotten": Reason(_("It was forgotten.")),
+    "timeout": Reason(_("The model's endpoint did not answer in time."), _("Run the doctor.")),
+    "unreachable": Reason(_("The model's endpoint could not be reached."), _("Run the doctor.")),
+    "rate_limited": Reason(
+        _("The model's endpoint had enough of calls, or the account there has no money left."),
+        _("Look into the account at the endpoint."),
+    ),
+    "refused": Reason(
+        _("The model's endpoint refused the request."),
+        _("The turn's page has its words: a wrong key or model name, most often."),
+    ),
+    "server_error": Reason(_("The model's endpoint failed inside.")),
+    "bad_answer": Reason(_("The model's endpoint answered what can't be read.")),
+    "expired": Reason(_("It could not leave within the chat's patience.")),
+}
+
+
+def told(code: str) -> Reason:
+    """What a code means; one that has no words here stands for itself."""
+    return _KNOWN.get(code) or Reason(code)
