@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin
+from axes.utils import reset
+from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
@@ -11,8 +12,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from arise_site import second_factor
 from core import reach
 from core.admin.theme import ModelAdmin
 from core.models import PersonLimit
@@ -22,6 +27,9 @@ if TYPE_CHECKING:
 else:
     from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+# Keys and backup codes are nobody's business but their owner's.
+admin.site.unregister(TOTPDevice)
+admin.site.unregister(StaticDevice)
 admin.site.unregister(User)
 admin.site.unregister(Group)
 
@@ -32,6 +40,27 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin[User]):  # type: ignore[type-arg]
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
+
+    actions = ("let_in_again", "take_second_factor")
+
+    @admin.action(
+        description=_("Let in again after too many wrong passwords"), permissions=["change"]
+    )
+    def let_in_again(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        for person in self._touchable(request, queryset):
+            reset(username=person.get_username())
+            self.log_change(request, person, gettext("Let in again."))
+        messages.success(request, gettext("They may try to log in again."))
+
+    @admin.action(description=_("Take the second factor away"), permissions=["change"])
+    def take_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        for person in self._touchable(request, queryset):
+            if second_factor.switch_off(person):
+                self.log_change(request, person, gettext("Took the second factor away."))
+        messages.success(request, gettext("Their password alone lets them in now."))
+
+    def _touchable(self, request: HttpRequest, people: QuerySet[User]) -> QuerySet[User]:
+        return people if request.user.is_superuser else people.filter(is_superuser=False)
 
     # An owner who is no superuser makes people, and nobody mightier than himself.
 

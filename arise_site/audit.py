@@ -12,6 +12,7 @@ from auditlog.registry import auditlog
 from django.contrib.auth.models import Group, User
 from django.db.models import Model
 from django.db.models.signals import pre_save  # noqa: TID251  (the library's own is replaced)
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from core.models import Bot, CapabilitySetting, Chat, PersonLimit
 from skills.models import Skill
@@ -35,6 +36,7 @@ def load() -> None:
     rights = ["username", "is_active", "is_staff", "is_superuser", "password"]
     _keep(User, rights, ["groups", "user_permissions"])
     _keep(Group, ["name"], ["permissions"])
+    _keep(TOTPDevice, ["confirmed"])
     _keep(PersonLimit, ["person"], ["bots", "chats"])
 
 

@@ -48,6 +48,9 @@ class Environment(BaseSettings):
     arise_allowed_hosts: str = ""
     arise_admin_username: str = "admin"
     arise_admin_password: str = ""
+    arise_https: bool = False
+    arise_session_hours: float = Field(default=168, gt=0)
+    arise_require_second_factor: bool = False
 
     openai_api_key: str = ""
     openai_base_url: str = ""

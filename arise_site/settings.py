@@ -1,11 +1,14 @@
 """Django settings of every process, from the environment alone (see env.py)."""
 
 import socket
+from datetime import timedelta
 from typing import Any
 
 import dj_database_url
 import psutil
+from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from django.templatetags.static import static
+from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
 from arise_site import env, keys, runfile
@@ -49,6 +52,11 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "channels",
     "auditlog",
+    "axes",
+    "csp",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "arise_site",
     "core",
     "stickers",
@@ -59,15 +67,19 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "arise_site.middleware.refuse_nul",
     "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
     "arise_site.middleware.actor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "arise_site.second_factor.demand",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "arise_site.urls"
@@ -115,11 +127,54 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+LOGIN_URL = "admin:login"
+
+ARISE_HTTPS = ENV.arise_https
+ARISE_REQUIRE_SECOND_FACTOR = ENV.arise_require_second_factor
+OTP_TOTP_ISSUER = "arise"
+
+# Counted by name and address together: nobody can shut another person out from elsewhere.
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_LOCKOUT_TEMPLATE = "admin/locked.html"
+AXES_CLIENT_IP_CALLABLE = "arise_site.log_in.address"
+AXES_DISABLE_ACCESS_LOG = True
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+
 SESSION_COOKIE_NAME = "arise_session"
+SESSION_COOKIE_AGE = round(ENV.arise_session_hours * 3600)
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = ARISE_HTTPS
 CSRF_COOKIE_NAME = "arise_csrf"
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SECURE = ARISE_HTTPS
+# Only where a proxy is known to set it: else anybody could.
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ARISE_HTTPS else None
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
-LOGIN_URL = "admin:login"
+# docs/decisions/0019-rights.md says what the theme needs of it and why.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF, UNSAFE_EVAL],
+        "style-src": [SELF, UNSAFE_INLINE],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
 
 LANGUAGE_CODE = "en"
 # Chinese comes with its catalogue: half a translation reads worse than none.
@@ -206,6 +261,7 @@ LOGGING = {
         "httpx2": {"level": "WARNING"},
         # A stray Host is refused; a traceback for each would only fill the log.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
+        "axes": {"level": "WARNING"},
         "daphne": {"level": "WARNING"},
         "django.channels.server": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
@@ -223,5 +279,8 @@ UNFOLD: dict[str, Any] = {
     "DASHBOARD_CALLBACK": "arise_site.dashboard.overview",
     "ENVIRONMENT": "arise_site.dashboard.environment",
     "STYLES": [lambda _request: static("console/console.css")],
+    "ACCOUNT": {
+        "navigation": [{"title": _("Second factor"), "link": reverse_lazy("second_factor")}]
+    },
     "SIDEBAR": {"navigation": "arise_site.navigation.sidebar"},
 }

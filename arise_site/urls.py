@@ -2,10 +2,10 @@
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
+from django.urls import include, path
 from django.views.generic import RedirectView
 
-from arise_site import health
+from arise_site import health, second_factor
 
 
 def no_icon(request: HttpRequest) -> HttpResponse:
@@ -16,6 +16,7 @@ def no_icon(request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     path("favicon.ico", no_icon),
     path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("admin/second-factor/", include(second_factor.urls())),
     path("admin/", admin.site.urls),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
