@@ -93,14 +93,14 @@ def test_a_trial_shows_what_is_offered_and_what_the_floor_keeps(admin_client: Cl
     embedded(shown(None, "a car is repaired by a mechanic"))
     embedded(shown(make_chat(), "感谢，别的群的"))
     told = page(admin_client, reverse(TRY), chat=chat.pk, q="谢谢你帮我")
-    hits = search.preview(chat, "谢谢你帮我").hits
-    assert [hit.passes for hit in hits] == [True, False]
-    for hit in hits:
+    found = search.preview(chat, "谢谢你帮我")
+    assert [hit.passes for hit in found.hits] == [True, False]
+    for hit in found.hits:
         assert f"{hit.score:.2f}" in told
     assert told.index("对别人的帮助表示感谢") < told.index("a car is repaired")
     assert "below the floor" in told
     assert "别的群的" not in told
-    assert f"{search.FLOOR:.2f}" in told
+    assert f"{found.floor:.2f}" in told
 
 
 def test_a_trial_names_who_embeds(admin_client: Client, settings: Any) -> None:
