@@ -15,8 +15,9 @@ SIZES = (1_000, 100_000)
 OF_A_CHAT = 300
 SEARCHES = 200
 PICTURES = """
-INSERT INTO stickers_picture (verdict, reason, sha256, shareable, model, tokens, claimed_at)
-SELECT 'stored', '', lpad(to_hex(n), 64, '0'), true, '', 0, now() FROM generate_series(1, %s) n
+INSERT INTO stickers_picture
+  (verdict, reason, sha256, shareable, model, tokens, claimed_at, learned)
+SELECT 'stored', '', lpad(to_hex(n), 64, '0'), true, '', 0, now(), '{}' FROM generate_series(1, %s) n
 """
 STICKERS = """
 INSERT INTO stickers_sticker (ref, chat_id, picture_id, state, reason, file_id, meaning, use_when,
@@ -98,7 +99,10 @@ def _tell(name: str, chats: list, draw: random.Random) -> None:  # type: ignore[
     from stickers.embeddings import BUILT_IN  # noqa: PLC0415
     from stickers.models import Sticker  # noqa: PLC0415
 
-    whole, statement, recall, strays = [], [], [], 0
+    whole: list[float] = []
+    statement: list[float] = []
+    recall: list[float] = []
+    strays = 0
     for chat in chats:
         vector = [draw.uniform(-1, 1) for _ in range(512)]
         query = search.Query("无奈", BUILT_IN, vector)

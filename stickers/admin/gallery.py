@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST
 
 from core import reach
 from core.admin import display, switches
+from core.admin import pictures as stored
 from core.admin.facts import CappedPaginator
 from core.admin.theme import ModelAdmin
 from core.models import Chat, StoredMedia
@@ -292,7 +293,7 @@ class StickerAdmin(ModelAdmin[Sticker]):
             raise PermissionDenied
         if sha256 not in uploading.tray(request):
             raise Http404
-        return pictures.serve_stored(request, sha256, still=still)
+        return stored.serve(request, sha256, still=still)
 
     def _chats(self, request: HttpRequest) -> QuerySet[Chat]:
         """The chats that the person reaches."""
