@@ -114,7 +114,9 @@ def write(
     who: Identity, chat: Chat | None, *, now: datetime, model: str, shareable: bool
 ) -> Picture:
     """Write a picture with its keys and its look. For whoever holds LOCK and has found none."""
-    picture = Picture.objects.create(claimed_at=now, model=model, shareable=shareable)
+    picture = Picture.objects.create(
+        claimed_in=chat, claimed_at=now, model=model, shareable=shareable
+    )
     PictureKey.objects.bulk_create(_keys(picture, who, chat), ignore_conflicts=True)
     Fingerprint.objects.create(
         picture=picture, hashes=list(who.look.hashes), blocks=who.look.blocks

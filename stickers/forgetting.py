@@ -5,7 +5,9 @@ A picture that no other chat's sticker and no catalogue uses goes whole. One tha
 keeps its keys, so that it stays blocked, and nothing that tells where it came from.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
@@ -15,7 +17,7 @@ from core.forgetting.traces import Traces
 from core.media import store
 from core.models import InboundItem, ItemMedia
 from stickers import library
-from stickers.models import FunnelCount, Picture, PictureKey, Sighting, Sticker
+from stickers.models import FunnelCount, LearningPace, Picture, PictureKey, Sighting, Sticker
 
 _KINDS = ("sticker", "image")
 _LABELS = {
@@ -28,10 +30,16 @@ _LABELS = {
 
 def _of_chat(chat_id: int) -> registry.Counts:
     library.lock_chat(chat_id)
-    went = _remove(Sticker.objects.filter(chat=chat_id))
-    if any(went.values()):
-        return went
+    for remove in (
+        partial(_remove, Sticker.objects.filter(chat=chat_id)),
+        partial(_evicted, chat_id),
+    ):
+        went = remove()
+        if any(went.values()):
+            return went
     PictureKey.objects.filter(chat=chat_id).delete()
+    Picture.objects.filter(claimed_in=chat_id).update(claimed_in=None)
+    LearningPace.objects.filter(chat=chat_id).delete()
     return {
         "sightings": batches.delete(Sighting.objects.filter(chat=chat_id)),
         "funnel_counts": batches.delete(FunnelCount.objects.filter(chat=chat_id)),
@@ -46,7 +54,8 @@ def _of_items(chat_id: int, items: Sequence[InboundItem]) -> registry.Counts:
     by_id = Sticker.objects.filter(chat=chat_id, file_id__in=keys)
     found = {*by_key.values_list("pk", flat=True), *by_id.values_list("pk", flat=True)}
     found |= _naming(chat_id, items)
-    went = _remove(Sticker.objects.filter(pk__in=found), most=None)
+    went = Counter(_remove(Sticker.objects.filter(pk__in=found), most=None))
+    went.update(_evicted(chat_id, keys))
     PictureKey.objects.filter(chat=chat_id, key__in=keys).delete()
     seen, _rows = Sighting.objects.filter(chat=chat_id, key__in=keys).delete()
     return {**went, "sightings": seen}
@@ -95,6 +104,16 @@ def _remove(stickers: QuerySet[Sticker], most: int | None = batches.MOST) -> reg
     for picture in unused:
         store.remove(picture.sha256)
     return {"stickers": len(keys), "pictures": len(unused)}
+
+
+def _evicted(chat_id: int, keys: Collection[str] | None = None) -> registry.Counts:
+    """Delete pictures that this chat paid for and no sticker is left of: the last one made room for
+    others, and what was learned was kept. With `keys`, those alone that go by one of them."""
+    paid = Picture.objects.filter(claimed_in=chat_id, stickers=None)
+    paid = paid.exclude(verdict=Picture.Verdict.REMOVED)
+    if keys is not None:
+        paid = paid.filter(pk__in=PictureKey.objects.filter(key__in=keys).values("picture"))
+    return {"pictures": batches.delete(paid)}
 
 
 def load() -> None:

@@ -66,6 +66,17 @@ class Picture(models.Model):
     )
     model = models.CharField(_("model"), max_length=200, blank=True)
     tokens = models.PositiveIntegerField(_("tokens"), default=0)
+    claimed_in = models.ForeignKey(
+        Chat,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("claimed in"),
+        help_text=_(
+            "The chat that pays, or paid; empty: an operator added it, or that was forgotten."
+        ),
+    )
     claimed_at = models.DateTimeField(_("claimed"))
     settled_at = models.DateTimeField(_("settled"), null=True)
     removed_by = models.ForeignKey(

@@ -122,12 +122,16 @@ def _as_failure(error: Exception) -> ModelFailure:
     return ModelFailure(code, detail, costs_nothing=_costs_nothing(error))
 
 
+_NOTHING_DONE = (401, 403, 429)
+"""A wrong key is nobody's, so that nobody is charged."""
+
+
 def _costs_nothing(error: Exception) -> bool:
     """Whether nothing was sent, or the answer says that nothing was done. Not where a connection
     broke, or an answer did not come in time: the request may have been worked on, and charged."""
     match error:
         case openai.APIStatusError():
-            return error.status_code == 429 or error.status_code >= 500
+            return error.status_code in _NOTHING_DONE or error.status_code >= 500
         case openai.APIConnectionError():  # a timeout is one too
             return isinstance(error.__cause__, _NOTHING_SENT)
         case _:

@@ -452,7 +452,7 @@ def test_what_may_be_paid_once_only_is_asked_once(script: Script) -> None:
 
 @pytest.mark.parametrize(
     ("status", "costs_nothing"),
-    [(429, True), (500, True), (503, True), (400, False), (401, False), (408, False)],
+    [(429, True), (500, True), (503, True), (401, True), (403, True), (400, False), (408, False)],
 )
 def test_a_busy_or_broken_endpoint_surely_costs_nothing(
     script: Script, settings: Settings, status: int, costs_nothing: bool

@@ -15,7 +15,7 @@ from core import addresses, capabilities, leases, sending, turns
 from core.capabilities import Ability, Platform
 from core.database import give_back
 from core.errors import LeaseLost
-from core.forgetting import people
+from core.forgetting import chats, people
 from core.forgetting.traces import Traces
 from core.leases import Lease
 from core.messages import Part, PlatformId, Recalled
@@ -30,7 +30,7 @@ from core.models import (
     ToolCall,
     Turn,
 )
-from stickers.models import Picture, Sighting, Sticker
+from stickers.models import Picture, PictureKey, Sighting, Sticker
 from tests.core.forgetting import world
 from tests.core.forgetting.test_chats import learn
 from tests.core.forgetting.world import answers, at, begin, chat_of, commit, item, says, store
@@ -217,6 +217,23 @@ def test_what_was_learned_from_what_the_person_sent_goes(bot: Bot) -> None:
     assert set(Picture.objects.all()) == {of_bob.picture, shared}
     assert [one.key for one in Sighting.objects.all()] == ["md5:" + "3" * 32]
     assert (went["stickers"], went["pictures"], went["media"]) == (2, 1, 1)
+
+
+def test_what_was_learned_and_made_room_since_goes_with_who_sent_it_and_with_its_chat(
+    bot: Bot,
+) -> None:
+    place = at(bot, GROUP)
+    store(says(place, ANN, "", sticker_of("1"), number=100), says(place, BOB, "hm", number=101))
+    chat = chat_of(place)
+    for name in "12":
+        evicted = learn(chat, name)
+        PictureKey.objects.create(picture=evicted.picture, key=f"md5:{name * 32}")
+        Picture.objects.filter(pk=evicted.picture.pk).update(claimed_in=chat)
+        evicted.delete()
+    assert people.forget("10002")["pictures"] == 1
+    assert Picture.objects.get().keys.filter(key="md5:" + "2" * 32).exists()
+    assert chats.forget(chat)["pictures"] == 1
+    assert not Picture.objects.exists()
 
 
 def test_a_sticker_that_was_learned_with_lines_that_name_the_person_goes(bot: Bot) -> None:
