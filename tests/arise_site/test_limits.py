@@ -558,6 +558,7 @@ def test_skills_for_all_chats_are_read_by_everybody(world: World) -> None:
 
 def test_a_skills_page_counts_the_reads_inside_alone(world: World) -> None:
     everywhere = factories.make_skill("everywhere")
+    everywhere.chats.add(world.inside.chat, world.outside.chat)
     for side, times in ((world.inside, 41), (world.outside, 4200)):
         SkillReads.objects.create(
             skill=everywhere, chat=side.chat, level="full", times=times, last_at=timezone.now()
