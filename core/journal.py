@@ -25,11 +25,13 @@ COUNTERS = [
 ]  # fmt: skip
 
 
-def request(turn: Turn) -> list[dict[str, Any]]:
-    """The whole request so far, from what is committed."""
+def request(turn: Turn, *, before_step: int | None = None) -> list[dict[str, Any]]:
+    """The whole request so far, from what is committed; or as it was before a step, without the news
+    that were told with it."""
     messages = list(turn.messages)
-    if turn.steps:
-        for step in TurnStep.objects.filter(turn=turn).order_by("index"):
+    last = turn.steps if before_step is None else before_step
+    if last:
+        for step in TurnStep.objects.filter(turn=turn, index__lt=last).order_by("index"):
             calls = step.tool_calls.order_by("index")
             messages += step_messages(step, [(call.call_id, call.result) for call in calls])
     return messages

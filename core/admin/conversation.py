@@ -137,6 +137,12 @@ def page(chat: Chat, before: Cursor | None = None) -> Page:
     return Page(_laid_out(chat, shown, is_newest=before is None), earlier)
 
 
+def of_items(chat: Chat, items: Sequence[InboundItem]) -> Sequence[Line]:
+    """Some items of a chat, without what came of them; one query."""
+    pictures = _pictures(chat, items)
+    return [_line(item, pictures) for item in items]
+
+
 _VERSION = """
 WITH items AS (
     SELECT id, recalled_at, turn_id FROM core_inbounditem

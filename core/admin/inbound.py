@@ -1,14 +1,17 @@
 """The console's pages of what people said and did, and of what the gate decided about it."""
 
+from typing import Any
+
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from core import reach, records
-from core.admin import display
+from core.admin import display, turn_story
 from core.admin.facts import ChatFilter, FactAdmin
 from core.models import Decision, InboundItem
 
@@ -101,6 +104,21 @@ class DecisionAdmin(FactAdmin[Decision]):
     list_filter = ("verdict", "chat__bot", "created_at", ChatFilter)
     search_fields = ("reason", "chat__external_id", "chat__title")
     readonly_fields = ("items",)
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        decision: Decision = self.get_object(request, unquote(object_id))
+        context = {
+            **(extra_context or {}),
+            "judgement": turn_story.judgement(decision),
+            "chat": decision.chat,
+        }
+        return super().change_view(request, object_id, form_url, context)
 
     @admin.display(description=_("verdict"), ordering="verdict")
     def shown_verdict(self, decision: Decision) -> SafeString:

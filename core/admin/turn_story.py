@@ -5,10 +5,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from core.admin import display
-from core.models import Decision, InboundItem, OutboxEntry, SentMessage, ToolCall, Turn, TurnStep
+from core.admin import conversation, display, reasons, turn_time
+from core.media import references
+from core.models import (
+    Chat,
+    Decision,
+    InboundItem,
+    OutboxEntry,
+    SentMessage,
+    ToolCall,
+    Turn,
+    TurnStep,
+)
 
 _MOST_ITEMS = 100
 # A picture inside a request is a wall of base64: the page says only that it was there.
@@ -22,6 +33,7 @@ class Said:
     role: str
     text: str
     calls: str = ""
+    pictures: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +59,23 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Judgement:
+    """What was gathered, and what the gate decided about it."""
+
+    decision: Decision | None
+    reason: reasons.Reason
+    items: Sequence[InboundItem]
+    lines: Sequence[conversation.Line]
+    more_items_url: str
+
+
+@dataclass(frozen=True, slots=True)
 class Story:
     """A turn from what woke it to what became of its words."""
 
     turn: Turn
-    decision: Decision | None
-    items: Sequence[InboundItem]
-    more_items_url: str
+    judgement: Judgement
+    spans: Sequence[turn_time.Span]
     context: Sequence[Said]
     tools: Sequence[tuple[str, str]]
     steps: Sequence[Step]
@@ -73,32 +95,48 @@ def find(turns: QuerySet[Turn], object_id: str) -> Turn | None:
 
 def tell(turn: Turn) -> Story:
     """Load everything about `turn`."""
-    covered = InboundItem.objects.filter(
-        chat=turn.chat_id, pk__gte=turn.first_item_id, pk__lte=turn.last_item_id
-    )
-    items = list(covered.order_by("pk")[: _MOST_ITEMS + 1])
+    decision = Decision.objects.filter(turn=turn).first()
+    judgement = _judgement(turn.chat, decision, turn.first_item_id, turn.last_item_id)
     messages = turn.sent_messages.select_related("entry").defer("entry__payload").order_by("pk")
     rows = turn.step_set.prefetch_related("tool_calls").order_by("index")
     by_handle = {message.handle: message for message in messages}
     steps = [_step(row, by_handle) for row in rows]
+    entries = list(turn.outbox.select_related("message").order_by("pk"))
     return Story(
         turn=turn,
-        decision=Decision.objects.filter(turn=turn).first(),
-        items=items[:_MOST_ITEMS],
-        more_items_url=_items_url(turn) if len(items) > _MOST_ITEMS else "",
-        context=[said(message) for message in turn.messages],
+        judgement=judgement,
+        spans=turn_time.spans(turn, judgement.items, [step.row for step in steps], entries),
+        context=[said(message, turn.pk) for message in turn.messages],
         tools=[(_tool_name(tool), display.pretty(tool)) for tool in turn.tools],
         steps=steps,
         messages=list(messages),
-        entries=list(turn.outbox.select_related("message").order_by("pk")),
+        entries=entries,
         took=duration(turn),
         model_seconds=sum(step.row.model_seconds for step in steps),
         retries=sum(step.row.retries for step in steps),
     )
 
 
-def said(message: Any) -> Said:
-    """Lay out one chat-completions message, whatever it is."""
+def judgement(decision: Decision) -> Judgement:
+    """What a decision was about."""
+    return _judgement(decision.chat, decision, decision.first_item_id, decision.last_item_id)
+
+
+def _judgement(chat: Chat, decision: Decision | None, first: int, last: int) -> Judgement:
+    covered = InboundItem.objects.filter(chat=chat, pk__gte=first, pk__lte=last)
+    items = list(covered.order_by("pk")[: _MOST_ITEMS + 1])
+    more = display.list_url(InboundItem, chat=chat.pk, id__gte=first, id__lte=last)
+    return Judgement(
+        decision=decision,
+        reason=reasons.told(decision.reason if decision else ""),
+        items=items[:_MOST_ITEMS],
+        lines=conversation.of_items(chat, items[:_MOST_ITEMS]),
+        more_items_url=more if len(items) > _MOST_ITEMS else "",
+    )
+
+
+def said(message: Any, turn_id: int) -> Said:
+    """Lay out one chat-completions message of a turn, whatever it is."""
     if not isinstance(message, dict):
         return Said("?", display.pretty(message))
     calls = message.get("tool_calls")
@@ -106,7 +144,18 @@ def said(message: Any) -> Said:
         role=str(message.get("role", "?")),
         text=text_of(message.get("content")),
         calls=display.pretty(calls) if calls else "",
+        pictures=[
+            reverse("admin:core_turn_picture", args=[turn_id, digest])
+            for digest in digests([message])
+        ],
     )
+
+
+def digests(messages: Iterable[Any]) -> Sequence[str]:
+    """The stored pictures that messages show, in their order."""
+    contents = [message.get("content") for message in messages if isinstance(message, dict)]
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    return [found for part in parts if (found := references.digest(part))]
 
 
 def text_of(content: Any) -> str:
@@ -150,7 +199,7 @@ def _step(row: TurnStep, by_handle: dict[str, SentMessage]) -> Step:
     return Step(
         row=row,
         number=row.index + 1,
-        added=[said(message) for message in row.messages_added],
+        added=[said(message, row.turn_id) for message in row.messages_added],
         unsent=text_of(answer.get("content")).strip(),
         calls=list(_calls(row.tool_calls.all(), by_handle)),
     )
@@ -171,9 +220,3 @@ def _calls(calls: Iterable[ToolCall], by_handle: dict[str, SentMessage]) -> Iter
 def _tool_name(tool: Any) -> str:
     function = tool.get("function") if isinstance(tool, dict) else None
     return str(function.get("name", "?")) if isinstance(function, dict) else "?"
-
-
-def _items_url(turn: Turn) -> str:
-    return display.list_url(
-        InboundItem, chat=turn.chat_id, id__gte=turn.first_item_id, id__lte=turn.last_item_id
-    )

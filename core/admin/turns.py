@@ -3,13 +3,15 @@
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from core import reach
-from core.admin import display, turn_story
+from core.admin import display, pictures, turn_request, turn_story
 from core.admin.facts import ChatFilter, FactAdmin
 from core.models import Turn
 
@@ -53,6 +55,39 @@ class TurnAdmin(FactAdmin[Turn]):
         return super().change_view(
             request, object_id, form_url, {**(extra_context or {}), "story": story}
         )
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        return [
+            path("<int:object_id>/curl/<int:index>/", view(self.curl_view), name="core_turn_curl"),
+            path(
+                "<int:object_id>/picture/<str:digest>/",
+                view(self.picture_view, cacheable=True),
+                name="core_turn_picture",
+            ),
+            *super().get_urls(),
+        ]
+
+    def curl_view(self, request: HttpRequest, object_id: int, index: int) -> HttpResponse:
+        """What one step asked the model, as a command for a shell, without the key."""
+        command = turn_request.curl(self._turn(request, object_id), index)
+        if command is None:
+            raise Http404
+        return HttpResponse(command, content_type="text/plain; charset=utf-8")
+
+    def picture_view(self, request: HttpRequest, object_id: int, digest: str) -> HttpResponse:
+        """A picture that the turn's model was shown."""
+        if not turn_request.shows(self._turn(request, object_id), digest):
+            raise Http404
+        return pictures.serve(request, digest, still=True)
+
+    def _turn(self, request: HttpRequest, object_id: int) -> Turn:
+        turn = turn_story.find(self.reached(request, Turn.objects.all()), str(object_id))
+        if turn is None:
+            raise Http404
+        if not self.has_view_permission(request, turn):
+            raise PermissionDenied
+        return turn
 
     @admin.display(description=_("state"), ordering="state")
     def shown_state(self, turn: Turn) -> SafeString:

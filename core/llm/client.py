@@ -38,9 +38,9 @@ def complete(
     began = time.monotonic()
     most = settings.ARISE_MODEL_RETRIES if retries is None else retries
     with _keys_hidden():
-        request = _request(model, messages, tools, tool_choice)
-        body, asked_again = _post("/chat/completions", request, most)
-        return reading.read(body, retries=asked_again, seconds=time.monotonic() - began)
+        request = body(model, messages, tools, tool_choice)
+        answer, asked_again = _post("/chat/completions", request, most)
+        return reading.read(answer, retries=asked_again, seconds=time.monotonic() - began)
 
 
 def speak(*, model: str, voice: str, words: str) -> bytes:
@@ -119,9 +119,10 @@ def _keys_hidden() -> Iterator[None]:
         raise ModelFailure(failure.code, detail, costs_nothing=failure.costs_nothing) from None
 
 
-def _request(
-    model: str, messages: list[dict[str, Any]], tools: list[dict[str, Any]], tool_choice: str
+def body(
+    model: str, messages: list[dict[str, Any]], tools: list[dict[str, Any]], tool_choice: str = ""
 ) -> dict[str, Any]:
+    """What `complete` sends."""
     request: dict[str, Any] = {"model": model, "messages": text.clean(messages)}
     if tools:  # an empty list is refused by some endpoints
         forced = {"type": "function", "function": {"name": tool_choice}}

@@ -43,17 +43,17 @@ class _Pictures:
 
     def fill(self, content: Sequence[Any]) -> Iterator[Any]:
         for one in content:
-            digest = _digest(one)
-            if not digest:
+            sha256 = digest(one)
+            if not sha256:
                 yield one
-            elif (picture := store.read(digest)) and len(picture) <= self._left:
+            elif (picture := store.read(sha256)) and len(picture) <= self._left:
                 self._left -= len(picture)
                 yield {"type": "image_url", "image_url": {"url": data_url(picture)}}
             else:
                 yield {"type": "text", "text": MISSING}
 
 
-def _digest(one: Any) -> str:
+def digest(one: Any) -> str:
     """Which stored picture a part of a content refers to; empty: none."""
     shown = one.get("image_url") if isinstance(one, dict) else None
     url = str(shown.get("url", "")) if isinstance(shown, dict) else ""

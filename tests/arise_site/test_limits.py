@@ -24,7 +24,7 @@ from arise_site import dashboard, urls
 from botgateway.models import Connection, RefusedConnection
 from core import by_hand, chatsettings
 from core.admin import reached
-from core.media import store
+from core.media import references, store
 from core.media.pictures import View
 from core.models import (
     Bot,
@@ -89,6 +89,8 @@ TOLD_APART = {"index", "app_list", "search", "autocomplete"}
 CUSTOM = {
     "core_chat_conversation",
     "core_chat_picture",
+    "core_turn_curl",
+    "core_turn_picture",
     "core_chat_forget",
     "core_member_forget",
     "core_bot_pause",
@@ -536,6 +538,18 @@ def test_no_conversation_outside_is_read(world: World) -> None:
     stolen = world.outside.rows[InboundItem].pk
     url = reverse("admin:core_chat_picture", args=[world.inside.chat.pk, stolen, 0])
     assert world.client.get(url).status_code == 404
+
+
+def test_no_request_of_a_turn_outside_is_read(world: World) -> None:
+    view = store.put_view(View("image/png", b"\x89PNG", 1, 1))
+    for side, status in ((world.inside, 200), (world.outside, 404)):
+        turn = side.rows[Turn]
+        content = [references.part(view)]
+        Turn.objects.filter(pk=turn.pk).update(messages=[{"role": "user", "content": content}])
+        factories.make_step(Turn.objects.get(pk=turn.pk))
+        for act, argument in (("curl", 0), ("picture", view)):
+            url = reverse(f"admin:core_turn_{act}", args=[turn.pk, argument])
+            assert world.client.get(url).status_code == status
 
 
 def test_skills_are_read_and_never_written_by_limited_people(world: World) -> None:

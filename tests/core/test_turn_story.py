@@ -1,5 +1,6 @@
 """A turn's page: everything in order, whatever the model and the endpoint put there."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -7,10 +8,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
-from core.admin import turn_story
+from core.admin import turn_story, turn_time
 from core.media import references
-from core.models import Turn
+from core.models import Turn, TurnStep
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -140,3 +142,59 @@ def test_an_unknown_turn_is_not_found(admin_client: Client) -> None:
     for number in ("999", "x", "9" * 30):
         url = reverse("admin:core_turn_change", args=[number])
         assert admin_client.get(url).status_code == 404
+
+
+def test_a_decision_to_skip_is_told_as_a_turn_is(admin_client: Client) -> None:
+    item = factories.make_item(text="hello <b>you</b>")
+    decision = factories.make_decision([item], "skip", reason="muted")
+    url = reverse("admin:core_decision_change", args=[decision.pk])
+    told = admin_client.get(url).content.decode()
+    at = told.index("hello &lt;b&gt;you&lt;/b&gt;")
+    for words in ("What the gate decided", "skip", "The bot was muted", "can lift it"):
+        at = told.index(words, at)
+
+
+def test_a_decision_to_answer_leads_to_its_turn(admin_client: Client) -> None:
+    turn = make_full()
+    url = reverse("admin:core_decision_change", args=[turn.decision.pk])
+    told = admin_client.get(url).content.decode()
+    assert f"Its turn #{turn.pk}, step by step" in told
+    assert reverse("admin:core_turn_change", args=[turn.pk]) in told
+
+
+def test_it_tells_where_the_time_went() -> None:
+    began = timezone.now()
+    chat = factories.make_chat()
+
+    def at(seconds: float) -> datetime:
+        return began + timedelta(seconds=seconds)
+
+    first = factories.make_item(chat, trigger="mention", received_at=began)
+    last = factories.make_item(chat, received_at=at(1))
+    turn = factories.make_turn(
+        chat, first_item_id=first.pk, last_item_id=last.pk, started_at=at(3), ended_at=at(9)
+    )
+    for index, start in enumerate((3, 6)):
+        step = factories.make_step(turn, index, started_at=at(start), model_seconds=2)
+        TurnStep.objects.filter(pk=step.pk).update(committed_at=at(start + 2.5))
+    factories.make_sent(chat, turn=turn, entry={"settled_at": at(10)})
+    spans = turn_story.tell(turn).spans
+    told = [(span.kind, round(span.seconds, 1)) for span in spans]
+    assert told == [
+        ("gathering", 1),
+        ("waiting", 2),
+        ("between", 0),
+        ("model", 2),
+        ("between", 0.5),
+        ("between", 0.5),
+        ("model", 2),
+        ("between", 0.5),
+        ("sending", 1.5),
+    ]
+    assert all(span.width >= 0 for span in spans)
+    assert sum(span.width for span in spans) <= turn_time.WIDTH
+
+
+def test_a_turn_without_steps_has_no_bar() -> None:
+    turn = factories.make_turn(state="failed")
+    assert turn_story.tell(turn).spans == []
