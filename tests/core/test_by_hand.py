@@ -235,6 +235,7 @@ def test_an_edit_by_a_new_message_keeps_the_old_one_until_it_is_approved(
     assert leaves(chat) == []
     assert [one.held for one in OutboxEntry.objects.order_by("pk")] == ["", "review", "review"]
     by_hand.approve(newest().pk, seen=by_hand.digest(newest()), by=ann)
+    assert [one.held for one in OutboxEntry.objects.order_by("pk")] == ["", "", ""]
     assert leaves(chat) == [("recall", "")]
 
 
