@@ -16,6 +16,7 @@ from django.db.models import Model, QuerySet
 
 from core import leases
 from core.leases import Held, Lease
+from core.models import Chat
 
 OWNER = "forget"
 MOST = 500
@@ -57,3 +58,16 @@ def blank_log(model: type[Model], keys: Sequence[int], *, name: str = "–") -> 
     LogEntry.objects.filter(content_type=of_model, object_id__in=texts).update(object_repr=name)
     changes = Change.objects.filter(content_type=of_model, object_pk__in=texts)
     changes.update(object_repr=name)
+
+
+def rename_choice(chat: Chat, *, name: str) -> None:
+    """Call a chat otherwise where the audit tells that it was chosen, or not any more: of a skill, of
+    what somebody is limited to. Such rows name it as it was called then."""
+    for change in Change.objects.filter(changes__icontains=chat.key):
+        for told in change.changes.values():
+            if isinstance(told, dict) and isinstance(told.get("objects"), list):
+                told["objects"] = [
+                    name if one == chat.key or str(one).endswith(f"({chat.key})") else one
+                    for one in told["objects"]
+                ]
+        change.save(update_fields=["changes"])

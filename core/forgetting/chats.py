@@ -70,6 +70,7 @@ def forget(
                 held.chat.delete()
                 # That it went is kept too, under its name.
                 batches.blank_log(Chat, [chat.pk])
+                batches.rename_choice(chat, name="–")
     went["chats"] += 1
     return +went
 
@@ -109,6 +110,7 @@ def _close(held: Held, by: AbstractBaseUser | None) -> int:
         cleared |= {"sticker_learning": False, **chatsettings.consent(by)}
     Chat.objects.filter(pk=chat.pk).update(**cleared)
     batches.blank_log(Chat, [chat.pk], name=chat.key)
+    batches.rename_choice(chat, name=chat.key)
     return last
 
 

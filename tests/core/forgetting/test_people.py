@@ -34,7 +34,7 @@ from stickers.models import Picture, PictureKey, Sighting, Sticker
 from tests.core.forgetting import world
 from tests.core.forgetting.test_chats import learn
 from tests.core.forgetting.world import answers, at, begin, chat_of, commit, item, says, store
-from tests.factories import make_bot
+from tests.factories import make_bot, make_skill
 
 pytestmark = pytest.mark.django_db
 ANN, BOB, CAT = ("10002", "小明 & Co"), ("100020", "Bobby"), ("10003", "Cathy")
@@ -116,8 +116,9 @@ def test_no_trace_of_a_forgotten_person_is_left_in_the_database(bot: Bot) -> Non
     logged: list[Any] = [private, Member.objects.get(chat=group, user_id="10002"), sent, sent.entry]
     for row in logged:
         LogEntry.objects.log_actions(user.pk, [row], CHANGE, "Settled by hand.")
+    make_skill("dice").chats.add(private)
     assert world.places_of(*TRACES) >= {
-        "core_chat.external_id", "core_chat.title", "core_inbounditem.text",
+        "auditlog_logentry.changes", "core_chat.external_id", "core_chat.title", "core_inbounditem.text",
         "core_inbounditem.parts", "core_inbounditem.mentions", "core_inbounditem.target_id",
         "core_member.name", "core_outboxentry.content", "core_outboxentry.parts",
         "core_outboxentry.subject", "core_toolcall.arguments", "core_turn.messages",
