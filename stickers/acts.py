@@ -6,6 +6,8 @@ The history names stickers by their ref: what was rejected keeps no meaning, the
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -74,7 +76,7 @@ def reject(sticker: Sticker, *, by: AbstractBaseUser | None) -> bool:
     Its meaning goes, and where no other chat and no catalogue uses the picture, the picture too and
     what was learned of it. The row and the picture's keys stay, so that it is not learned there again.
     """
-    with transaction.atomic():
+    with _alone(sticker):
         # Who takes the picture over for another chat holds this row too.
         picture = Picture.objects.select_for_update().get(pk=sticker.picture_id)
         usable = Sticker.objects.filter(pk=sticker.pk, state__in=USABLE)
@@ -91,7 +93,7 @@ def reject(sticker: Sticker, *, by: AbstractBaseUser | None) -> bool:
 
 def pin(sticker: Sticker, *, pinned: bool, by: AbstractBaseUser | None) -> bool:
     """Let a usable sticker never make room for another one, or again do so; whether that is new."""
-    with transaction.atomic():
+    with _alone(sticker):
         others = Sticker.objects.filter(pk=sticker.pk, pinned=not pinned, state__in=USABLE)
         done = bool(others.update(pinned=pinned))
         if done:
@@ -109,7 +111,7 @@ def promote(sticker: Sticker, *, by: AbstractBaseUser | None, with_lines: bool =
     if not (sticker.picture.shareable or with_lines):
         return False
     try:
-        with transaction.atomic():
+        with _alone(sticker):
             owned = Sticker.objects.filter(
                 pk=sticker.pk, chat__isnull=False, state__in=USABLE
             ).exclude(meaning="")
@@ -157,6 +159,15 @@ def take_down(sticker: Sticker, *, by: AbstractBaseUser | None) -> bool:
 def keep_added(sticker: Sticker, *, by: AbstractBaseUser | None) -> None:
     """Write into the history who brought a sticker into the catalogue (stickers.catalogue)."""
     _keep(sticker, _("Brought into the catalogue."), by, ADDITION)
+
+
+@contextmanager
+def _alone(sticker: Sticker) -> Iterator[None]:
+    """A transaction in which nobody chooses whether the sticker makes room for another one."""
+    with transaction.atomic():
+        if sticker.chat_id is not None:
+            library.lock_chat(sticker.chat_id)
+        yield
 
 
 def _worded(sticker: Sticker, texts: Texts) -> Sticker:

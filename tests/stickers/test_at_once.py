@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,12 +13,13 @@ from pytest_django import Settings
 
 from core.media import pictures
 from core.models import Chat, ModelCallCount
-from stickers import claims, library
+from stickers import acts, claims, library
 from stickers.library import Kept
 from stickers.models import Picture, PictureKey, Sticker
 from stickers.recognition import Learned
 from tests.stickers import drawing, scene
 from tests.stickers.drawing import Encoding
+from tests.stickers.making import make_sticker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 T = TypeVar("T")
@@ -82,3 +84,34 @@ def test_stickers_stored_at_once_never_pass_the_cap(settings: Settings, tmp_path
     assert Sticker.objects.filter(chat=chat).count() == 3
     assert Picture.objects.filter(verdict="stored").count() == AT_ONCE
     assert Picture.objects.exclude(sha256="").count() == 3
+
+
+@pytest.mark.parametrize("act", [partial(acts.pin, pinned=True), acts.promote, acts.reject])
+def test_what_an_operator_decides_while_room_is_made_is_done_or_refused(
+    act: Callable[..., bool], settings: Settings, tmp_path: Path
+) -> None:
+    """Never done and undone: a pinned or promoted sticker that goes, a rejected one that is unknown."""
+    settings.MEDIA_ROOT = tmp_path
+    chat = scene.learning_chat(sticker_cap=1)
+    old = make_sticker(chat)
+    new = claims.claim(identity(drawing.sticker()), chat, calls=1, model="m", shareable=True)
+    assert new.picture is not None
+    done: list[bool] = []
+
+    def decide() -> None:
+        try:
+            done.append(act(old, by=None))
+        finally:
+            connection.close()
+
+    deciding = threading.Thread(target=decide)
+
+    def put() -> str:
+        deciding.start()
+        deciding.join(0.5)  # it waits for this transaction, or has overtaken it
+        return f"{1:064x}"
+
+    kept = Kept(Learned("so it is"), None, put, {})
+    assert library.keep(new.picture, chat, kept, tokens=1) == "stored"
+    deciding.join()
+    assert done == [Sticker.objects.filter(pk=old.pk).exists()]
