@@ -88,14 +88,18 @@ def remove(sha256: str) -> None:
 
 
 def prune() -> int:
-    """Remove what nothing refers to and was not put for a day; how many files went."""
+    """Remove what nothing refers to and was not put for a day; how many files went.
+
+    A file without a row goes too: whoever put it died, or failed, before that was committed.
+    """
     before = timezone.now() - UNUSED_KEPT
     gone = 0
     last = ""
     while digests := _older(before, after=last):
         last = digests[-1]
         unused = set(digests) - _used(digests)
-        gone += sum(_remove_unused(digest) for digest in sorted(unused))
+        gone += sum(_remove_unused(digest, before) for digest in sorted(unused))
+    gone += sum(_remove_unused(digest, before) for digest in _without_row())
     for path in _old_files(_SPOOL + "/*/*"):
         path.unlink(missing_ok=True)
         gone += 1
@@ -105,6 +109,13 @@ def prune() -> int:
 def _older(before: datetime, *, after: str) -> list[str]:
     rows = StoredMedia.objects.filter(created_at__lt=before, sha256__gt=after).order_by("sha256")
     return list(rows.values_list("sha256", flat=True)[:_BATCH])
+
+
+def _without_row() -> Iterator[str]:
+    for folder in sorted(Path(settings.MEDIA_ROOT).glob("[0-9a-f][0-9a-f]")):
+        names = {path.name for path in _old_files(f"{folder.name}/*") if is_digest(path.name)}
+        rows = StoredMedia.objects.filter(sha256__in=names)
+        yield from sorted(names.difference(rows.values_list("sha256", flat=True)))
 
 
 def _put(content: bytes, row: StoredMedia) -> str:
@@ -120,14 +131,17 @@ def _put(content: bytes, row: StoredMedia) -> str:
     return row.sha256
 
 
-def _remove_unused(sha256: str) -> bool:
+def _remove_unused(sha256: str, before: datetime | None = None) -> bool:
+    """Whether it went; not what was put since `before` and is about to be referred to."""
     with transaction.atomic():
         lock(f"media:{sha256}")
-        if sha256 in _used([sha256]):
+        row = StoredMedia.objects.filter(sha256=sha256)
+        is_new = before is not None and row.filter(created_at__gte=before).exists()
+        if is_new or sha256 in _used([sha256]):
             return False
         _kept(sha256).unlink(missing_ok=True)
         _spooled(sha256).unlink(missing_ok=True)
-        StoredMedia.objects.filter(sha256=sha256).delete()
+        row.delete()
     return True
 
 

@@ -3,10 +3,12 @@
 import hashlib
 import os
 import time
+from collections.abc import Collection
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
@@ -113,6 +115,37 @@ def test_spooled_bytes_have_no_row_and_go_after_a_day(folder: Path) -> None:
     os.utime(path, (time.time() - 90_000,) * 2)
     assert store.prune() == 1
     assert store.read(digest) is None
+
+
+def test_a_file_whose_row_was_never_committed_goes_after_a_day(folder: Path) -> None:
+    """Who put it died before, or what he put it for failed."""
+    used = store.put(b"used", EXAMINED)
+    ItemMedia.objects.create(item=make_item(), index=0, view=used)
+    with transaction.atomic():
+        store.put(CONTENT, EXAMINED)
+        transaction.set_rollback(True)
+    path = folder / DIGEST[:2] / DIGEST
+    assert path.exists()
+    assert store.prune() == 0
+    for kept in (path, folder / used[:2] / used):
+        os.utime(kept, (time.time() - 90_000,) * 2)
+    assert store.prune() == 1
+    assert (store.read(DIGEST), store.read(used)) == (None, b"used")
+
+
+def test_what_is_put_while_it_is_pruned_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    store.put(CONTENT, EXAMINED)
+    age(DIGEST)
+    used = store._used
+
+    def put_meanwhile(digests: Collection[str]) -> set[str]:
+        monkeypatch.setattr(store, "_used", used)
+        store.put(CONTENT, EXAMINED)
+        return used(digests)
+
+    monkeypatch.setattr(store, "_used", put_meanwhile)
+    assert store.prune() == 0
+    assert store.read(DIGEST) == CONTENT
 
 
 def test_only_a_digest_names_a_file(settings: Settings, tmp_path: Path) -> None:
