@@ -128,7 +128,8 @@ def _keep(wanted: Sequence[Wanted], futures: Mapping[tuple[int, int], Future[Sig
             rows,
             update_conflicts=True,
             unique_fields=["item", "index"],
-            update_fields=["sha256", "view", "failure"],
+            # Whoever learned it meanwhile has told by which bytes it is known.
+            update_fields=["view", "failure"],
         )
     except IntegrityError:
         logger.info("what was looked at was forgotten meanwhile")

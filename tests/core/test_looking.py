@@ -231,6 +231,24 @@ def test_slow_pictures_are_not_waited_for(
     assert [row.failure for row in rows] == ["timeout", "timeout", "timeout", ""]
 
 
+def test_what_a_sticker_was_learned_by_meanwhile_is_still_known(
+    pictures: Server, chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By that it is found when its sender is to be forgotten."""
+    item = say(chat, "ftp://x/none.png")
+    seen = looking._seen
+
+    def slowly(wanted: Any) -> Any:
+        outcome = seen(wanted)
+        ItemMedia.objects.create(item=item, index=0, sha256="a" * 64)
+        return outcome
+
+    monkeypatch.setattr(looking, "_seen", slowly)
+    looking.look(chat.pk)
+    row = ItemMedia.objects.get()
+    assert (row.sha256, row.failure) == ("a" * 64, "bad_address")
+
+
 def test_whatever_fails_the_turn_goes_on(pictures: Server, chat: Chat, settings: Settings) -> None:
     say(chat, pictures.url("/a.png"))
     settings.MEDIA_ROOT = Path("/proc/arise")
