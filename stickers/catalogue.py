@@ -138,7 +138,10 @@ def _examined(content: bytes) -> Examined:
 
 
 def _picture(who: Identity, *, again: bool) -> Picture:
-    known = claims.find(who)
+    found = claims.find(who)
+    # Locked: who lets go of its bytes, or takes it over, is not written over.
+    rows = Picture.objects.select_for_update()
+    known = rows.filter(pk=found.pk).first() if found else None
     if known is None:
         return claims.write(who, None, now=database_now(), model="", shareable=True)
     _refuse(known, again=again)

@@ -2,18 +2,20 @@
 
 import io
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
 from core.media import store
 from core.models import StoredMedia
-from stickers import catalogue, embeddings, sending
+from stickers import acts, catalogue, embeddings, sending
 from stickers.catalogue import Details, NotAdded
 from stickers.embeddings import Prepared
 from stickers.models import Fingerprint, Picture, PictureKey, Sticker, StickerVector
@@ -76,6 +78,32 @@ def test_what_a_chat_learned_is_added_beside_it() -> None:
     assert common.pk != added.pk
     assert common.picture_id == added.picture_id
     assert Sticker.objects.get(chat=chat).meaning == "their joke"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_bytes_that_a_chat_lets_go_of_in_that_moment_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = catalogue.add(PICTURE, meaning="their joke")
+    Sticker.objects.filter(pk=own.pk).update(chat=make_chat())
+    read = store.read
+
+    def reject() -> None:
+        try:
+            acts.reject(own, by=None)
+        finally:
+            connection.close()
+
+    rejecting = threading.Thread(target=reject)
+
+    def meanwhile(sha256: str) -> bytes | None:
+        content = read(sha256)
+        rejecting.start()
+        rejecting.join(0.5)  # it waits for this transaction, or has overtaken it
+        return content
+
+    monkeypatch.setattr(store, "read", meanwhile)
+    added = catalogue.add(PICTURE, meaning="well done")
+    rejecting.join()
+    assert read(added.picture.sha256) == PICTURE
 
 
 def test_what_is_just_being_learned_is_not_added() -> None:
