@@ -214,7 +214,7 @@ def _kept(sight: Sight, picture: Picture, learned: Learned) -> Kept:
 
 def _prepared(picture: Picture, learned: Learned) -> Prepared | None:
     """The vector of what was learned; that of another chat's sticker, where it has the same text."""
-    text = embeddings.text_of(Sticker(meaning=learned.meaning, moods=list(learned.moods)))
+    text = embeddings.text_of(Sticker(**learned.as_fields()))
     same = StickerVector.objects.filter(
         sticker__picture=picture,
         model=embeddings.active().model,
