@@ -26,7 +26,7 @@ def today() -> date:
 
 
 def reserve(chat: Chat, *, now: datetime, purpose: Purpose = Purpose.CHAT, calls: int = 1) -> str:
-    """Reserve model calls for today, all of them or none; why it is refused, or the empty string
+    """Reserve model calls for the day of `now`, all of them or none; why it is refused, or the empty string
     where it is not.
 
     Nothing is paid for where the bot may not speak; to learn it needs the chat's consent instead.
@@ -49,7 +49,7 @@ def reserve(chat: Chat, *, now: datetime, purpose: Purpose = Purpose.CHAT, calls
             """,
             {
                 "chat": chat.pk,
-                "day": today(),
+                "day": timezone.localdate(now),
                 "purpose": purpose,
                 "calls": calls,
                 "most_calls": most_calls,
@@ -79,19 +79,21 @@ def spent_today(chat: Chat, *, purpose: Purpose) -> tuple[int, int]:
     return rows.values_list("calls", "tokens").first() or (0, 0)
 
 
-def give_back(chat: Chat, *, purpose: Purpose, calls: int = 1) -> None:
-    """Take back the reservation of calls that surely cost nothing."""
+def give_back(chat: Chat, *, purpose: Purpose, reserved_at: datetime, calls: int = 1) -> None:
+    """Take back the reservation of calls that surely cost nothing, from its own day."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE core_modelcallcount SET calls = greatest(0, calls - %s)"
             " WHERE chat_id = %s AND day = %s AND purpose = %s",
-            [calls, chat.pk, today(), purpose],
+            [calls, chat.pk, timezone.localdate(reserved_at), purpose],
         )
 
 
-def count_tokens(chat: Chat, *, purpose: Purpose, tokens: int) -> None:
-    """Add the tokens that an answered call told, prompt and completion together."""
-    ModelCallCount.objects.filter(chat=chat, day=today(), purpose=purpose).update(
+def count_tokens(chat: Chat, *, purpose: Purpose, reserved_at: datetime, tokens: int) -> None:
+    """Add the tokens that an answered call told, prompt and completion together, to the day of its
+    reservation."""
+    day = timezone.localdate(reserved_at)
+    ModelCallCount.objects.filter(chat=chat, day=day, purpose=purpose).update(
         tokens=F("tokens") + tokens
     )
 

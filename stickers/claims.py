@@ -139,7 +139,9 @@ def release(picture: Picture, chat: Chat, *, calls: int) -> bool:
         if held is None:
             return False
         held.delete()
-        budgets.give_back(chat, purpose=budgets.Purpose.LEARNING, calls=calls)
+        budgets.give_back(
+            chat, purpose=budgets.Purpose.LEARNING, reserved_at=held.claimed_at, calls=calls
+        )
     return True
 
 

@@ -6,6 +6,7 @@ its claim; whoever finds it later knows that it was, or may have been, paid for.
 
 import logging
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -152,14 +153,15 @@ def _recognise(sight: Sight, picture: Picture, lines: str, calls: int) -> str:
     except ModelFailure as failure:
         return _failed(sight, picture, failure, calls)
     tokens = answer.prompt_tokens + answer.completion_tokens
-    budgets.count_tokens(sight.chat, purpose=LEARNING, tokens=tokens)
+    at = picture.claimed_at
+    budgets.count_tokens(sight.chat, purpose=LEARNING, reserved_at=at, tokens=tokens)
     try:
         learned = recognition.read(answer)
     except Unusable as unusable:
-        _not_asked(sight.chat, calls - 1)
+        _not_asked(sight.chat, at, calls - 1)
         verdict = Verdict.SENSITIVE if unusable.sensitive else Verdict.FAILED
         return _rejected(sight, picture, verdict, unusable.code, tokens)
-    judgement = _judged(sight.chat, learned, calls - 1)
+    judgement = _judged(sight.chat, learned, at, calls - 1)
     tokens += judgement.tokens
     if judgement.veto:
         return _rejected(sight, picture, Verdict.VETOED, judgement.veto, tokens)
@@ -171,7 +173,7 @@ def _failed(sight: Sight, picture: Picture, failure: ModelFailure, calls: int) -
     if failure.costs_nothing:
         released = claims.release(picture, sight.chat, calls=calls)
         return funnel.TRY_LATER if released else funnel.LOST
-    _not_asked(sight.chat, calls - 1)
+    _not_asked(sight.chat, picture.claimed_at, calls - 1)
     verdict = Verdict.LOST if failure.code in _OUTCOME_UNKNOWN else Verdict.FAILED
     return _rejected(sight, picture, verdict, failure.code, 0)
 
@@ -183,20 +185,21 @@ def _rejected(sight: Sight, picture: Picture, verdict: Verdict, reason: str, tok
     return str(verdict) if ended else funnel.LOST
 
 
-def _judged(chat: Chat, learned: Learned, calls: int) -> guard.Judgement:
-    """The guard's judgement, counted; `calls` were reserved for it."""
+def _judged(chat: Chat, learned: Learned, at: datetime, calls: int) -> guard.Judgement:
+    """The guard's judgement, counted; `calls` were reserved for it, at that time."""
     give_back()
     judgement = guard.judge(learned, chat.bot)
     if judgement.asked:
-        budgets.count_tokens(chat, purpose=LEARNING, tokens=judgement.tokens)
+        tokens = judgement.tokens
+        budgets.count_tokens(chat, purpose=LEARNING, reserved_at=at, tokens=tokens)
     else:
-        _not_asked(chat, calls)
+        _not_asked(chat, at, calls)
     return judgement
 
 
-def _not_asked(chat: Chat, calls: int) -> None:
+def _not_asked(chat: Chat, at: datetime, calls: int) -> None:
     if calls:
-        budgets.give_back(chat, purpose=LEARNING, calls=calls)
+        budgets.give_back(chat, purpose=LEARNING, reserved_at=at, calls=calls)
 
 
 def _kept(sight: Sight, picture: Picture, learned: Learned) -> Kept:
@@ -233,7 +236,7 @@ def _reuse(sight: Sight, picture: Picture) -> str:
     sticker, reason = _claim_reuse(sight, picture, calls)
     if sticker is None:
         return reason
-    judgement = _judged(chat, learned, calls)
+    judgement = _judged(chat, learned, sticker.learned_at, calls)
     if judgement.veto:
         _own(sticker).update(state=Sticker.State.VETOED, reason=judgement.veto[:40])
         return funnel.VETOED

@@ -1,15 +1,19 @@
 """The daily cap of model calls: never passed, whoever asks at once."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.utils import timezone
+from pytest_django import Settings
 
 from core import budgets
 from core.models import Chat, ModelCallCount
 from tests.factories import make_bot, make_chat
+
+LEARNING = budgets.Purpose.LEARNING
 
 
 @pytest.mark.django_db
@@ -103,7 +107,7 @@ def test_calls_that_belong_together_are_granted_together_or_not_at_all() -> None
 def test_tokens_that_were_told_end_a_days_learning() -> None:
     chat = learning_chat(sticker_daily_tokens=1000)
     assert reserve(chat) == ""
-    budgets.count_tokens(chat, purpose=budgets.Purpose.LEARNING, tokens=1000)
+    budgets.count_tokens(chat, purpose=LEARNING, reserved_at=timezone.now(), tokens=1000)
     assert reserve(chat) == budgets.BUDGET_SPENT
     assert budgets.is_spent(chat, purpose=budgets.Purpose.LEARNING)
 
@@ -112,7 +116,21 @@ def test_tokens_that_were_told_end_a_days_learning() -> None:
 def test_what_cost_nothing_is_given_back() -> None:
     chat = learning_chat(sticker_daily_calls=2)
     assert reserve(chat, 2) == ""
-    budgets.give_back(chat, purpose=budgets.Purpose.LEARNING, calls=2)
+    now = timezone.now()
+    budgets.give_back(chat, purpose=LEARNING, reserved_at=now, calls=2)
     assert ModelCallCount.objects.get().calls == 0
-    budgets.give_back(chat, purpose=budgets.Purpose.LEARNING)  # never below none
+    budgets.give_back(chat, purpose=LEARNING, reserved_at=now)  # never below none
     assert ModelCallCount.objects.get().calls == 0
+
+
+@pytest.mark.django_db
+def test_what_was_reserved_before_midnight_is_settled_on_its_day(settings: Settings) -> None:
+    settings.TIME_ZONE = "Asia/Shanghai"
+    chat = learning_chat(sticker_daily_calls=2, sticker_daily_tokens=1000)
+    evening, morning = (datetime(2026, 5, 1, hour, 59, tzinfo=UTC) for hour in (15, 16))
+    for now in (evening, morning):
+        assert budgets.reserve(chat, now=now, purpose=LEARNING, calls=2) == ""
+    budgets.give_back(chat, purpose=LEARNING, reserved_at=evening)
+    budgets.count_tokens(chat, purpose=LEARNING, reserved_at=evening, tokens=7)
+    rows = ModelCallCount.objects.order_by("day").values_list("day", "calls", "tokens")
+    assert list(rows) == [(date(2026, 5, 1), 1, 7), (date(2026, 5, 2), 2, 0)]
