@@ -67,7 +67,8 @@ def _learn(item: InboundItem, index: int) -> str:
     except MediaFailure as failure:
         return funnel.download(failure.code)
     who = claims.identity(content, gates.stable_id(part), examined.samples)
-    _leave_trace(item, index, who)
+    if not _leave_trace(item, index, who):
+        return funnel.RECALLED
     sight = Sight(item, chat, part, content, examined, who)
     known = claims.find(who)
     if known is not None:
@@ -100,14 +101,27 @@ def _source(part: gates.Part) -> str:
     return next(usable, "")
 
 
-def _leave_trace(item: InboundItem, index: int, who: Identity) -> None:
-    """By this it is found what somebody's pictures became: no sticker knows its sender."""
+@transaction.atomic
+def _leave_trace(item: InboundItem, index: int, who: Identity) -> bool:
+    """By this it is found what somebody's pictures became: no sticker knows its sender. Whether the
+    item is still there."""
+    if not _hold(item):
+        return False
     ItemMedia.objects.bulk_create(
         [ItemMedia(item=item, index=index, sha256=who.sha256)],
         update_conflicts=True,
         unique_fields=["item", "index"],
         update_fields=["sha256", "failure"],
     )
+    return True
+
+
+def _hold(item: InboundItem) -> bool:
+    """Whether an item is still there and not taken back. Whoever forgets it waits until the running
+    transaction ends, and finds what became of it."""
+    library.lock_chat(item.chat_id)
+    rows = InboundItem.objects.select_for_update(no_key=True).filter(pk=item.pk, recalled_at=None)
+    return rows.only("pk").first() is not None
 
 
 def _too_few(sight: Sight) -> str:
@@ -131,9 +145,11 @@ def _new(sight: Sight) -> str:
         return funnel.NO_MODEL
     lines = recognition.lines_around(sight.item) if sight.chat.sticker_context else ""
     calls = gates.calls_needed(reuses=False)
-    claim = claims.claim(
-        sight.who, sight.chat, calls=calls, model=model, shareable=not sight.chat.sticker_context
-    )
+    shareable = not sight.chat.sticker_context
+    with transaction.atomic():
+        if not _hold(sight.item):
+            return funnel.RECALLED
+        claim = claims.claim(sight.who, sight.chat, calls=calls, model=model, shareable=shareable)
     if claim.refused:
         return funnel.BUDGET if claim.refused == budgets.BUDGET_SPENT else funnel.OFF
     assert claim.picture is not None  # noqa: S101 - told to the type checker
@@ -258,7 +274,8 @@ def _claim_reuse(sight: Sight, picture: Picture, calls: int) -> tuple[Sticker | 
     """The chat's sticker, which this worker alone is to judge; or why there is none."""
     chat = sight.chat
     with transaction.atomic():
-        library.lock_chat(chat.pk)
+        if not _hold(sight.item):
+            return None, funnel.RECALLED
         if reason := gates.fate(chat, picture).reason:
             return None, reason
         now = database_now()

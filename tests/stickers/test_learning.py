@@ -13,6 +13,8 @@ from pytest_django import Settings
 from arise_site.openai_server import Reply
 from core import capabilities
 from core.errors import ModelFailure
+from core.forgetting import chats as forgotten_chats
+from core.forgetting import people
 from core.llm import client
 from core.media import pictures
 from core.models import Chat, InboundItem, ItemMedia, ModelCallCount, StoredMedia
@@ -281,6 +283,54 @@ def test_consent_that_ends_during_the_call_is_heeded(
     picture = only_picture()
     assert (picture.verdict, picture.reason, picture.learned) == ("failed", "learning_off", {})
     assert not Sticker.objects.exclude(meaning="").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("taken", ["recalled", "chat", "person"])
+@pytest.mark.parametrize("place", [(pictures, "examine"), (claims, "find")])
+def test_an_item_that_goes_before_the_claim_is_not_learned(
+    place: tuple[Any, str], taken: str, endpoint: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever forgets it looked for its sticker when there was none yet."""
+    chat = scene.learning_chat()
+    item = scene.shown(chat, CAT)
+    real = getattr(*place)
+
+    def meanwhile(*given: Any) -> Any:
+        monkeypatch.setattr(*place, real)
+        if taken == "recalled":
+            InboundItem.objects.update(recalled_at=timezone.now())
+        elif taken == "chat":
+            forgotten_chats.forget(chat)
+            Chat.objects.update(sticker_learning=True)
+        else:
+            people.forget(item.sender_id)
+        return real(*given)
+
+    monkeypatch.setattr(*place, meanwhile)
+    assert not learning.learn(item.pk, 0)
+    assert not endpoint.requests
+    assert not Picture.objects.exists()
+    assert scene.counted(chat) == {"recalled": 1}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_item_that_goes_before_its_meaning_is_reused_is_not_learned(
+    endpoint: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.answers(endpoint)
+    scene.learn(scene.learning_chat(), CAT)
+    other = scene.learning_chat()
+    item = scene.shown(other, CAT)
+    real = claims.remember
+
+    def meanwhile(*given: Any) -> None:
+        real(*given)
+        people.forget(item.sender_id, within=Chat.objects.filter(pk=other.pk))
+
+    monkeypatch.setattr(claims, "remember", meanwhile)
+    learning.learn(item.pk, 0)
+    assert not other.stickers.exists()
 
 
 def test_a_chat_that_was_switched_off_meanwhile_fetches_nothing(
