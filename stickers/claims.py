@@ -167,8 +167,9 @@ def reject(picture: Picture, verdict: Verdict, reason: str, *, tokens: int = 0) 
 
 
 def longest() -> timedelta:
-    """After that no claim's call can still be under way: recognition and guard, one after another."""
-    return 2 * timedelta(seconds=settings.ARISE_MODEL_TIMEOUT_SECONDS) + _SLACK
+    """After that no claim can still be worked on: recognition, guard and embedding one after another,
+    of which the last is asked again once."""
+    return 4 * timedelta(seconds=settings.ARISE_MODEL_TIMEOUT_SECONDS) + _SLACK
 
 
 def settle_lost() -> int:

@@ -263,6 +263,22 @@ def test_an_answer_after_the_claim_was_ended_stores_nothing(
     assert only_picture().sha256 == ""
 
 
+def test_a_claim_is_not_given_up_while_a_slow_embedding_is_waited_for(
+    chat: Chat, endpoint: Script, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    """It is asked twice at most, after the recognition and the guard."""
+    settings.ARISE_MODEL_TIMEOUT_SECONDS = 600.0
+
+    def slow(text: str) -> None:
+        Picture.objects.update(claimed_at=timezone.now() - timedelta(seconds=4 * 600))
+        claims.settle_lost()
+
+    monkeypatch.setattr(embeddings, "prepare", slow)
+    scene.answers(endpoint)
+    scene.learn(chat, CAT)
+    assert only(chat).state == "stored"
+
+
 @pytest.mark.parametrize("taken", ["switched_off", "forgotten"])
 def test_consent_that_ends_during_the_call_is_heeded(
     chat: Chat, endpoint: Script, monkeypatch: pytest.MonkeyPatch, taken: str
