@@ -88,7 +88,7 @@ def assemble(
     )
     shown = [picture for line in (*earlier, *latest) for picture in line.pictures]
     return [
-        {"role": "system", "content": _system(chat)},
+        {"role": "system", "content": system(chat)},
         {"role": "user", "content": _with_pictures(words, shown)},
     ]
 
@@ -172,7 +172,8 @@ def _media(chat: Chat, items: Sequence[InboundItem]) -> Media:
     return Media(views, numbers, descriptions)
 
 
-def _system(chat: Chat) -> str:
+def system(chat: Chat) -> str:
+    """The system message of a chat as it stands now."""
     bot = chat.bot
     told = [section(chat).strip() for section in _sections]
     return render_to_string(

@@ -41,11 +41,18 @@ def step_messages(
     step: TurnStep, results: list[tuple[str, Mapping[str, Any]]]
 ) -> list[dict[str, Any]]:
     """What a step adds to the request: its news, the answer, and what each call was told."""
-    told = [
+    return [*step.messages_added, *told(step.answer, results)]
+
+
+def told(
+    answer: dict[str, Any], results: Sequence[tuple[str, Mapping[str, Any]]]
+) -> list[dict[str, Any]]:
+    """An answer, and what each of its calls was told."""
+    messages = [
         {"role": "tool", "tool_call_id": call_id, "content": execution.as_content(result)}
         for call_id, result in results
     ]
-    return [*step.messages_added, step.answer, *told]
+    return [answer, *messages]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from core import leases, sweep, turns
+from core import leases, reruns, sweep, turns
 from core.database import give_back
 from core.media import store
 from core.models import InboundKey, OutboxEntry
@@ -27,6 +27,15 @@ def run_turn(chat_id: int) -> None:
     """A hint that a chat is due."""
     while turns.run(chat_id, f"{socket.gethostname()}:{os.getpid()}"):
         pass
+
+
+@shared_task
+def run_again(rerun_id: int) -> None:
+    """An operator asks a turn once more; told twice, it is asked once."""
+    try:
+        reruns.run(rerun_id)
+    finally:
+        give_back()
 
 
 def start_due() -> None:

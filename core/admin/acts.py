@@ -5,15 +5,17 @@ from typing import Literal
 from django.db.models import Model
 from django.http import HttpRequest
 
-Act = Literal["moderate", "pause"]
+Act = Literal["moderate", "pause", "rerun"]
 
 RIGHTS: dict[tuple[Act, str], str] = {
     ("moderate", "outboxentry"): "core.moderate_outboxentry",
     ("moderate", "sentmessage"): "core.moderate_outboxentry",
     ("pause", "bot"): "core.change_bot",
     ("pause", "chat"): "core.change_chat",
+    ("rerun", "turn"): "core.change_chat",
 }
-"""To moderate is to approve, change, discard and take back what the bot says."""
+"""To moderate is to approve, change, discard and take back what the bot says; to rerun is to pay for a
+turn once more."""
 
 
 def may(request: HttpRequest, act: Act, of: type[Model] | Model) -> bool:

@@ -1,6 +1,6 @@
 """What a turn's page tells, loaded with a fixed number of queries and laid out for its template."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,11 +201,12 @@ def _step(row: TurnStep, by_handle: dict[str, SentMessage]) -> Step:
         number=row.index + 1,
         added=[said(message, row.turn_id) for message in row.messages_added],
         unsent=text_of(answer.get("content")).strip(),
-        calls=list(_calls(row.tool_calls.all(), by_handle)),
+        calls=list(calls_of(row.tool_calls.all(), by_handle)),
     )
 
 
-def _calls(calls: Iterable[ToolCall], by_handle: dict[str, SentMessage]) -> Iterable[Call]:
+def calls_of(calls: Iterable[ToolCall], by_handle: Mapping[str, SentMessage]) -> Iterable[Call]:
+    """Lay out the calls of one step."""
     for call in sorted(calls, key=lambda call: call.index):
         result = call.result if isinstance(call.result, dict) else {}
         yield Call(

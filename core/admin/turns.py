@@ -6,12 +6,14 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from core import reach
-from core.admin import display, pictures, turn_request, turn_story
+from core.admin import acts, display, pictures, rerunning, turn_request, turn_story
 from core.admin.facts import ChatFilter, FactAdmin
 from core.models import Turn
 
@@ -65,8 +67,29 @@ class TurnAdmin(FactAdmin[Turn]):
                 view(self.picture_view, cacheable=True),
                 name="core_turn_picture",
             ),
+            path("<int:object_id>/rerun/", view(self.rerun_view), name="core_turn_rerun"),
             *super().get_urls(),
         ]
+
+    def rerun_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Asks the turn once more without doing anything of it, and shows what came of it beside the
+        original."""
+        turn = self._turn(request, object_id)
+        may = acts.may(request, "rerun", turn)
+        if request.method == "POST":
+            if not may:
+                raise PermissionDenied
+            rerunning.ask(request, turn)
+            return redirect("admin:core_turn_rerun", turn.pk)
+        context = {
+            **self.admin_site.each_context(request),
+            **rerunning.shown(turn, request.GET.get("of", "")),
+            "opts": self.opts,
+            "title": _("Run it again without sending"),
+            "turn": turn,
+            "may_rerun": may,
+        }
+        return TemplateResponse(request, "admin/core/turn/rerun.html", context)
 
     def curl_view(self, request: HttpRequest, object_id: int, index: int) -> HttpResponse:
         """What one step asked the model, as a command for a shell, without the key."""

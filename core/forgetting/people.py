@@ -28,6 +28,7 @@ from core.models import (
     SentMessage,
     ToolCall,
     Turn,
+    TurnRerun,
     TurnStep,
 )
 
@@ -164,6 +165,7 @@ def _empty_turns(lease: Lease, traces: Traces, answers: set[int]) -> int:
         rows = Turn.objects.filter(pk__in=keys).prefetch_related("step_set__tool_calls")
         found |= {turn.pk for turn in rows if traces.found_in(*_written(turn))}
         with batches.step(lease):
+            _delete_reruns(keys, found, traces)
             calls = list(ToolCall.objects.filter(step__turn__in=found))
             for call in calls:
                 call.arguments = ""
@@ -178,6 +180,17 @@ def _empty_turns(lease: Lease, traces: Traces, answers: set[int]) -> int:
             )
         emptied += len(found)
     return emptied
+
+
+def _delete_reruns(keys: Sequence[int], found: set[int], traces: Traces) -> None:
+    """Delete what was asked again of turns that read of the person, or what names one itself."""
+    reruns = TurnRerun.objects.filter(turn__in=keys)
+    named = [
+        rerun.pk
+        for rerun in reruns
+        if rerun.turn_id in found or traces.found_in(rerun.persona, rerun.steps, rerun.error_detail)
+    ]
+    TurnRerun.objects.filter(pk__in=named).delete()
 
 
 def _written(turn: Turn) -> Sequence[Any]:

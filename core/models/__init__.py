@@ -6,7 +6,7 @@ from core.models.inbound import Decision, InboundItem, InboundKey
 from core.models.media import ItemMedia, StoredMedia
 from core.models.outbox import OutboxEntry, SentMessage
 from core.models.people import PersonLimit
-from core.models.turns import ModelCallCount, ToolCall, Turn, TurnStep
+from core.models.turns import ModelCallCount, ToolCall, Turn, TurnRerun, TurnStep
 
 __all__ = [
     "Bot",
@@ -25,5 +25,6 @@ __all__ = [
     "StoredMedia",
     "ToolCall",
     "Turn",
+    "TurnRerun",
     "TurnStep",
 ]

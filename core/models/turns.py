@@ -1,5 +1,6 @@
 """Turns, their steps and tool calls: the journal from which a killed turn goes on."""
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -151,6 +152,51 @@ class ToolCall(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class TurnRerun(models.Model):
+    """A turn asked once more, of the same model or another, without anything of it being done.
+
+    `steps` has for each model call `answer` (the assistant message), `results` (what each of its calls
+    was told), `prompt_tokens`, `completion_tokens` and `seconds`.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("waiting")
+        RUNNING = "running", _("running")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+
+    turn = models.ForeignKey(Turn, models.CASCADE, related_name="reruns", verbose_name=_("turn"))
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        verbose_name=_("asked by"),
+    )
+    model = models.CharField(_("model"), max_length=200)
+    persona = models.TextField(
+        _("persona"), blank=True, help_text=_("Empty: the system message as the turn had it.")
+    )
+    state = models.CharField(
+        _("state"), max_length=10, choices=State.choices, default=State.WAITING
+    )
+    steps = models.JSONField(_("steps"), default=list)
+    prompt_tokens = models.PositiveIntegerField(_("prompt tokens"), default=0)
+    completion_tokens = models.PositiveIntegerField(_("completion tokens"), default=0)
+    error = models.CharField(_("error"), max_length=40, blank=True)
+    error_detail = models.TextField(_("error in words"), blank=True)
+    created_at = models.DateTimeField(_("asked"), auto_now_add=True)
+    ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("turn run again")
+        verbose_name_plural = _("turns run again")
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"#{self.turn_id} {self.model}"
 
 
 class ModelCallCount(models.Model):

@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from arise_site import dashboard, urls
 from botgateway.models import Connection, RefusedConnection
-from core import by_hand, chatsettings
+from core import by_hand, chatsettings, tasks
 from core.admin import reached
 from core.media import references, store
 from core.media.pictures import View
@@ -91,6 +91,7 @@ CUSTOM = {
     "core_chat_picture",
     "core_turn_curl",
     "core_turn_picture",
+    "core_turn_rerun",
     "core_chat_forget",
     "core_member_forget",
     "core_bot_pause",
@@ -550,6 +551,21 @@ def test_no_request_of_a_turn_outside_is_read(world: World) -> None:
         for act, argument in (("curl", 0), ("picture", view)):
             url = reverse(f"admin:core_turn_{act}", args=[turn.pk, argument])
             assert world.client.get(url).status_code == status
+
+
+def test_no_turn_outside_is_run_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(tasks.run_again, "delay", asked.append)
+    Turn.objects.update(messages=[{"role": "user", "content": "x"}])
+    before = everything()
+    url = address(world.outside.rows[Turn], "rerun")
+    assert world.client.get(url).status_code == 404
+    assert world.client.post(url, {"model": "m"}).status_code == 404
+    assert everything() == before
+    inside = address(world.inside.rows[Turn], "rerun")
+    assert world.client.post(inside, {"model": "m"}).status_code == 302
+    assert OUTSIDE not in world.client.get(inside).content.decode()
+    assert len(asked) == 1
 
 
 def test_skills_are_read_and_never_written_by_limited_people(world: World) -> None:

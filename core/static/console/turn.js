@@ -1,5 +1,8 @@
 /* Copies the request of a step. Without it, or where nothing may be copied, the link leads to its text. */
 (() => {
+  /* What runs is looked at again until it has ended. */
+  if (document.querySelector("[data-unfinished]")) setTimeout(() => location.reload(), 2000);
+
   document.addEventListener("click", async (event) => {
     const link = event.target.closest("[data-copy]");
     if (!link) return;

@@ -29,6 +29,7 @@ from core.models import (
     SentMessage,
     ToolCall,
     Turn,
+    TurnRerun,
 )
 from stickers.models import Picture, PictureKey, Sighting, Sticker
 from tests.core.forgetting import world
@@ -377,3 +378,19 @@ def test_a_person_is_forgotten_beside_a_step_that_is_being_written() -> None:
     worker.join(10)
     assert world.places_of(*TRACES) == set()
     assert OutboxEntry.objects.get().state == "discarded"
+
+
+def test_what_was_asked_again_of_turns_that_knew_the_person_goes(bot: Bot) -> None:
+    chat, other = fill(at(bot, GROUP), 1), quiet(at(bot, "group:20002"), 50)
+    knew = Turn.objects.filter(chat=chat).earliest("pk")
+    stays = Turn.objects.get(chat=other)
+    TurnRerun.objects.create(turn=knew, model="m")
+    TurnRerun.objects.create(turn=stays, model="m", steps=[{"answer": {"content": "plums"}}])
+    store(says(at(bot, "group:20002"), ANN, "watermelon", number=60))
+    TurnRerun.objects.create(turn=stays, model="m", persona="A friend of 10002.")
+    people.forget("10002")
+    assert [rerun.steps for rerun in TurnRerun.objects.all()] == [
+        [{"answer": {"content": "plums"}}]
+    ]
+    Turn.objects.filter(chat=other).delete()
+    assert not TurnRerun.objects.exists()
