@@ -3,42 +3,45 @@
 Each figure is one query, however many rows there are; lists stop after a few.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from itertools import groupby
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.contrib import admin
 from django.db.models import Count, Q
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import conditional_page, require_safe
 
+from arise_site import figures
+from arise_site.charts import Chart, Series
+from arise_site.figures import Within
 from botgateway.admin import (
-    RefusedConnectionAdmin,
     connection_state,
     implementation_of,
     live,
     silence,
     with_open_connections,
 )
-from botgateway.models import RefusedConnection
-from core import reach
-from core.admin import display, review
-from core.models import Bot, Chat, OutboxEntry, SentMessage, Turn
-from core.reach import Person
-from stickers.admin.gallery import StickerAdmin
+from core.admin import display
+from core.models import Bot, Chat, ModelCallCount, OutboxEntry, SentMessage, Turn
+from stickers import funnel
+from stickers.admin.funnel_page import Cell
 from stickers.models import Sticker
 
 _SHOWN = 5
 _SHOWN_BOTS = 12
-LATELY = timedelta(hours=24)
-_OPEN = (OutboxEntry.State.PENDING, OutboxEntry.State.SENDING, OutboxEntry.State.UNKNOWN)
-_CHANGES = (OutboxEntry.Action.RECALL, OutboxEntry.Action.EDIT)
-_WENT_WRONG = (OutboxEntry.State.FAILED, OutboxEntry.State.UNKNOWN)
+_SHOWN_CHATS = 3
+REFRESH_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,9 @@ class BotLine:
     silence: SafeString | str
     implementations: Sequence[str]
     nicknames: Sequence[str]
+    muted: Sequence[Chat]
+    more_muted: int
+    muted_url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,44 +77,68 @@ class ServingModel:
     host: str
 
 
-class Within:
-    """The rows that a person reaches."""
+@dataclass(frozen=True, slots=True)
+class SpentLine:
+    """What model calls of one purpose took today."""
 
-    def __init__(self, person: Person) -> None:
-        self.bots = reach.narrowed(Bot.objects.all(), reach.to_bot("pk"), person)
-        self.chats = reach.narrowed(Chat.objects.all(), reach.to_chat("pk"), person)
-        self.turns = reach.narrowed(Turn.objects.all(), reach.to_chat(), person)
-        self.entries = reach.narrowed(OutboxEntry.objects.all(), reach.to_chat(), person)
-        refusals = RefusedConnection.objects.all()
-        self.refusals = reach.narrowed(refusals, RefusedConnectionAdmin.belongs, person)
-        self.stickers = reach.narrowed(Sticker.objects.all(), StickerAdmin.belongs, person)
+    purpose: str
+    calls: int
+    tokens: int
+    chats_at_the_end: int
 
 
 def overview(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """What the theme's DASHBOARD_CALLBACK is: the index page's context."""
-    since = timezone.now() - LATELY
-    within = Within(request.user)
-    bots = list(with_open_connections(within.bots)[: _SHOWN_BOTS + 1])
     return context | {
         "title": _("Overview"),
+        "refresh_seconds": REFRESH_SECONDS,
+        **shown(request),
+    }
+
+
+@require_safe
+@conditional_page
+@cache_control(private=True, no_cache=True)
+def part(request: HttpRequest) -> HttpResponse:
+    """What changes on the landing page, which asks for it again and again: 304 where nothing did."""
+    return render(request, "admin/overview/live.html", shown(request))
+
+
+def refreshed(request: HttpRequest) -> HttpResponse:
+    """`part` for whoever may see the console."""
+    answer: HttpResponse = admin.site.admin_view(part, cacheable=True)(request)
+    return answer
+
+
+def shown(request: HttpRequest) -> dict[str, Any]:
+    """Everything there is to see, within the person's reach."""
+    since = timezone.now() - figures.LATELY
+    within = Within(request.user)
+    bots = list(with_open_connections(within.bots)[: _SHOWN_BOTS + 1])
+    traffic, today = figures.traffic(within), figures.today(within)
+    return {
         "model": serving_model(),
-        "bots": [_bot_line(bot) for bot in bots[:_SHOWN_BOTS]],
+        "bots": _bot_lines(within, bots[:_SHOWN_BOTS]),
         "more_bots": len(bots) > _SHOWN_BOTS,
         "websocket_url": _websocket_url(request),
         "waiting": _waiting(within),
+        "charts": _charts(traffic),
+        "every_nth": traffic.nth if traffic.nth > 1 else 0,
+        "spent": _spent(today),
+        "funnel": _funnel(today.funnel),
         "latest_turns": list(
             within.turns.select_related("chat").defer("messages", "tools").order_by("-id")[:_SHOWN]
         ),
         "failed_turns": list(
             within.turns.select_related("chat")
             .defer("messages", "tools")
-            .filter(state__in=(Turn.State.FAILED, Turn.State.ABANDONED), ended_at__gte=since)
+            .filter(state__in=figures.LOST, ended_at__gte=since)
             .order_by("-id")[:_SHOWN]
         ),
         "failed_entries": list(
             within.entries.select_related("chat", "message")
-            .filter(state__in=_WENT_WRONG, settled_at__gte=since)
-            .order_by("-id")[:_SHOWN]
+            .filter(state__in=figures.WENT_WRONG, settled_at__gte=since)
+            .order_by("-settled_at", "-id")[:_SHOWN]
         ),
         "refusals": list(within.refusals.filter(last_at__gte=since).order_by("-last_at")[:_SHOWN]),
     }
@@ -125,7 +155,26 @@ def environment(request: HttpRequest) -> list[str] | None:
     return [_("demo model"), "warning"] if settings.ARISE_DEMO_MODEL else None
 
 
-def _bot_line(bot: Bot) -> BotLine:
+def _bot_lines(within: Within, bots: Sequence[Bot]) -> list[BotLine]:
+    muted = _muted(within, bots)
+    return [_bot_line(bot, *muted.get(bot.pk, ((), 0))) for bot in bots]
+
+
+def _muted(within: Within, bots: Sequence[Bot]) -> dict[int, tuple[Sequence[Chat], int]]:
+    """Some of the chats in which each bot may not speak now, and how many there are."""
+    is_over = Q(silenced_until__lte=timezone.now())
+    silenced = within.chats.filter(bot__in=bots).exclude(silence_reason="").exclude(is_over)
+    counted: dict[int, int] = dict(
+        silenced.order_by().values_list("bot").annotate(count=Count("pk"))
+    )
+    if not counted:
+        return {}
+    some = silenced.order_by("bot", "pk")[: 20 * _SHOWN_CHATS]
+    named = {bot: list(chats)[:_SHOWN_CHATS] for bot, chats in groupby(some, lambda c: c.bot_id)}
+    return {bot: (named.get(bot, ()), count) for bot, count in counted.items()}
+
+
+def _bot_line(bot: Bot, muted: Sequence[Chat], count: int) -> BotLine:
     connections = live(bot)
     return BotLine(
         bot=bot,
@@ -134,64 +183,95 @@ def _bot_line(bot: Bot) -> BotLine:
         silence=silence(connections),
         implementations=list(dict.fromkeys(map(implementation_of, connections))),
         nicknames=list(dict.fromkeys(c.nickname for c in connections if c.nickname)),
+        muted=muted,
+        more_muted=count - len(muted),
+        muted_url=display.list_url(Chat, bot__id__exact=bot.pk, silence_reason__isempty=0),
     )
+
+
+def _charts(traffic: figures.Traffic) -> list[Chart]:
+    hours = [hour.start for hour in traffic.hours]
+    return [
+        Chart(
+            "messages",
+            _("Messages an hour"),
+            hours,
+            (
+                Series(_("in"), "one", [hour.received for hour in traffic.hours]),
+                Series(_("out"), "two", [hour.sent for hour in traffic.hours]),
+            ),
+        ),
+        Chart(
+            "latency",
+            _("Seconds until the first answer"),
+            hours,
+            (
+                Series(_("95 of 100 within"), "two", [hour.latency.p95 for hour in traffic.hours]),
+                Series(_("half within"), "one", [hour.latency.p50 for hour in traffic.hours]),
+            ),
+            digits=1,
+            overlaid=True,
+        ),
+    ]
+
+
+def _spent(today: figures.Today) -> list[SpentLine]:
+    labels = dict(ModelCallCount.Purpose.choices)
+    return [
+        SpentLine(str(labels[line.purpose]), line.calls, line.tokens, line.chats_at_the_end)
+        for line in today.spent
+    ]
+
+
+def _funnel(counted: Mapping[str, int]) -> list[tuple[str | Promise, Cell]]:
+    """The stages that something reached today, in their order."""
+    longest = max((counted.get(name, 0) for name in funnel.STAGES), default=0)
+    return [
+        (label, Cell(counted[name], round(100 * counted[name] / longest)))
+        for name, label in funnel.STAGES.items()
+        if counted.get(name)
+    ]
 
 
 def _waiting(within: Within) -> list[Waiting]:
-    due = within.chats.filter(turn_due_at__isnull=False).count()
-    running = within.turns.filter(state=Turn.State.RUNNING).count()
-    return [
-        Waiting(_("chats to be judged"), due, display.list_url(Chat, turn_due_at__isempty=0)),
+    found = figures.backlog(within)
+    unknown, changes = OutboxEntry.State.UNKNOWN.value, figures.CHANGES
+    in_state = {
+        state: display.list_url(OutboxEntry, state__exact=state) for state in OutboxEntry.State
+    }
+    held = [
         Waiting(
-            _("turns running"),
-            running,
-            display.list_url(Turn, state__exact=Turn.State.RUNNING.value),
-        ),
-        *_outbox(within),
-        Waiting(
-            _("stickers to be reviewed"),
-            within.stickers.filter(state=Sticker.State.REVIEW).count(),
-            display.list_url(Sticker, state__exact=Sticker.State.REVIEW.value),
-        ),
-    ]
-
-
-def _outbox(within: Within) -> list[Waiting]:
-    state = OutboxEntry.State
-    held = review.waiting(within.entries).count()
-    unknown, changes = state.UNKNOWN.value, [action.value for action in _CHANGES]
-    counted: dict[str, int] = within.entries.filter(state__in=_OPEN).aggregate(
-        pending=Count("pk", filter=Q(state=state.PENDING)),
-        sending=Count("pk", filter=Q(state=state.SENDING)),
-        messages=Count("pk", filter=Q(state=unknown, action=OutboxEntry.Action.SEND)),
-        changes=Count("pk", filter=Q(state=unknown, action__in=changes)),
-    )
-    lines = [
-        Waiting(
-            _("Outbox: %(state)s") % {"state": known.label},
-            counted[known.value],
-            display.list_url(OutboxEntry, state__exact=known.value),
+            _("held: %(reason)s") % {"reason": reason},
+            count,
+            display.list_url(OutboxEntry, held=reason),
         )
-        for known in (state.PENDING, state.SENDING)
+        for reason, count in sorted(found.held.items())
     ]
     of_messages = display.list_url(SentMessage, entry__state__exact=unknown)
     of_changes = display.list_url(OutboxEntry, state__exact=unknown, action__in=",".join(changes))
+    of_running = display.list_url(Turn, state__exact=Turn.State.RUNNING.value)
+    of_stickers = display.list_url(Sticker, state__exact=Sticker.State.REVIEW.value)
     return [
-        *lines,
-        Waiting(_("waiting for review"), held, reverse("admin:core_outboxentry_review")),
-        *_paused(within),
-        Waiting(_("messages of unknown outcome"), counted["messages"], of_messages),
-        Waiting(_("recalls and edits of unknown outcome"), counted["changes"], of_changes),
+        Waiting(_("chats to be judged"), found.due, display.list_url(Chat, turn_due_at__isempty=0)),
+        Waiting(_("turns running"), found.running, of_running),
+        Waiting(_("Outbox: pending"), found.pending, in_state[OutboxEntry.State.PENDING]),
+        Waiting(_("Outbox: sending"), found.sending, in_state[OutboxEntry.State.SENDING]),
+        *held,
+        Waiting(_("waiting for review"), found.review, reverse("admin:core_outboxentry_review")),
+        *_paused(found),
+        Waiting(_("messages of unknown outcome"), found.unknown_messages, of_messages),
+        Waiting(_("recalls and edits of unknown outcome"), found.unknown_changes, of_changes),
+        Waiting(_("stickers to be reviewed"), found.stickers_in_review, of_stickers),
     ]
 
 
-def _paused(within: Within) -> list[Waiting]:
+def _paused(found: figures.Backlog) -> list[Waiting]:
     """Paused bots and chats, where there are any."""
-    bots = within.bots.filter(paused_at__isnull=False).count()
-    chats = within.chats.filter(paused_at__isnull=False).count()
     lines = (
-        Waiting(_("paused bots"), bots, display.list_url(Bot, paused_at__isempty=0)),
-        Waiting(_("paused chats"), chats, display.list_url(Chat, paused_at__isempty=0)),
+        Waiting(_("paused bots"), found.paused_bots, display.list_url(Bot, paused_at__isempty=0)),
+        Waiting(
+            _("paused chats"), found.paused_chats, display.list_url(Chat, paused_at__isempty=0)
+        ),
     )
     return [line for line in lines if line.count]
 

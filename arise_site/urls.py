@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from arise_site import health, second_factor
+from arise_site import dashboard, health, second_factor
 
 
 def no_icon(request: HttpRequest) -> HttpResponse:
@@ -17,6 +17,7 @@ urlpatterns = [
     path("favicon.ico", no_icon),
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/second-factor/", include(second_factor.urls())),
+    path("admin/overview/", dashboard.refreshed, name="overview"),
     path("admin/", admin.site.urls),
     path("healthz", health.healthz),
     path("readyz", health.readyz),

@@ -317,6 +317,7 @@ class FunnelCount(models.Model):
     class Meta:
         verbose_name = _("funnel count")
         verbose_name_plural = _("funnel counts")
+        indexes = [models.Index(fields=("day",), name="funnel_day")]
         constraints = [
             models.UniqueConstraint(fields=("chat", "day", "name"), name="funnel_once_per_day"),
         ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker
@@ -27,3 +28,9 @@ def django_db_setup(
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
         teardown_databases(made, verbosity=0)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_shared_between_tests() -> None:
+    """Figures are kept for some seconds."""
+    cache.clear()

@@ -63,6 +63,7 @@ class ChatAdmin(Audited[Chat], PausingAdmin[Chat], Live, ForgetChat):
         "delivery_mode",
         ("paused_at", admin.EmptyFieldListFilter),
         ("turn_due_at", admin.EmptyFieldListFilter),
+        ("silence_reason", admin.EmptyFieldListFilter),
     )
     list_select_related = ("bot__paused_by", "paused_by")
     search_fields = ("external_id", "title")

@@ -232,6 +232,14 @@ class Chat(models.Model):
                 condition=models.Q(turn_due_at__isnull=False),
             ),
             models.Index(fields=("-last_message_at",), name="chat_recent"),
+            models.Index(
+                fields=("paused_at",),
+                name="chat_paused",
+                condition=models.Q(paused_at__isnull=False),
+            ),
+            models.Index(
+                fields=("bot",), name="chat_silenced", condition=~models.Q(silence_reason="")
+            ),
         ]
 
     def __str__(self) -> str:

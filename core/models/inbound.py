@@ -144,6 +144,7 @@ class InboundItem(models.Model):
                 name="item_reactions",
                 condition=models.Q(kind="reaction"),
             ),
+            models.Index(fields=("received_at",), include=("chat",), name="item_received"),
         ]
 
     def __str__(self) -> str:

@@ -268,6 +268,12 @@ class OutboxEntry(models.Model):
                 name="outbox_troubles",
                 condition=models.Q(state__in=("failed", "unknown")),
             ),
+            models.Index(
+                fields=("settled_at",),
+                include=("chat",),
+                name="outbox_said",
+                condition=models.Q(action="send", state__in=("sent", "recalled")),
+            ),
             models.Index(fields=("chat", "-id"), name="outbox_chat"),
             models.Index(
                 fields=("id",),

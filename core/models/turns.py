@@ -81,6 +81,7 @@ class Turn(models.Model):
         indexes = [
             models.Index(fields=("chat", "-id"), name="turn_chat"),
             models.Index(fields=("state", "-id"), name="turn_state"),
+            models.Index(fields=("started_at",), include=("chat",), name="turn_started"),
         ]
 
     def __str__(self) -> str:
@@ -218,6 +219,7 @@ class ModelCallCount(models.Model):
     class Meta:
         verbose_name = _("model calls of a day")
         verbose_name_plural = _("model calls by day")
+        indexes = [models.Index(fields=("day",), name="call_count_day")]
         constraints = [
             models.UniqueConstraint(
                 fields=("chat", "day", "purpose"), name="call_count_once_per_day"

@@ -20,7 +20,7 @@ from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, reverse
 from django.utils import timezone
 
-from arise_site import dashboard, urls
+from arise_site import dashboard, figures, urls
 from botgateway.models import Connection, RefusedConnection
 from core import by_hand, chatsettings, tasks
 from core.admin import reached
@@ -392,6 +392,7 @@ def test_a_limited_person_sets_nobody_elses_password(world: World) -> None:
 def test_pages_of_the_whole_site_name_nothing_outside(world: World) -> None:
     for url, asked in (
         (reverse("admin:index"), {}),
+        (reverse("overview"), {}),
         (reverse("admin:app_list", args=["core"]), {}),
         (reverse("admin:search"), {"s": OUTSIDE}),
         (reverse("admin:search"), {"s": OUTSIDE, "extended": "1"}),
@@ -406,7 +407,11 @@ def test_the_landing_page_counts_the_inside_alone(world: World) -> None:
     request = RequestFactory().get("/")
     request.user = world.person
     shown = dashboard.overview(request, {})
+    within = figures.Within(world.person)
     assert sorted(line.count for line in shown["waiting"]) == [0, 0, 0, 0, 0, 1, 1, 1]
+    traffic = figures.traffic(within)
+    assert (traffic.received, traffic.sent) == (1, 0)
+    assert figures.failed(within) == figures.Failed({"failed": 1}, {"unknown": 1})
     assert [line.bot for line in shown["bots"]] == (
         [world.inside.chat.bot] if world.by == "bot" else []
     )
