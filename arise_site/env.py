@@ -86,6 +86,8 @@ class Environment(BaseSettings):
     arise_lease_seconds: float = Field(default=8, gt=0)
     arise_worker_concurrency: int = Field(default=64, ge=1)
     arise_log_level: str = "INFO"
+    arise_metrics: bool = False
+    arise_metrics_token: str = ""
     arise_failpoint: str = ""
 
     @field_validator("database_url")

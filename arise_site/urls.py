@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from arise_site import dashboard, health, second_factor
+from arise_site import dashboard, health, metrics, second_factor
 
 
 def no_icon(request: HttpRequest) -> HttpResponse:
@@ -21,4 +21,5 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
+    path("metrics", metrics.view),
 ]
