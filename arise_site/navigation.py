@@ -12,13 +12,15 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Entry(NamedTuple):
-    """One line of the sidebar: a model's list, or another page that is for who sees that list."""
+    """One line of the sidebar: a model's list, or another page that is for who sees that list and has
+    the `right`, where one is named."""
 
     title: str | Promise
     icon: str
     model: str
     page: str = "changelist"
     query: str = ""
+    right: str = ""
 
 
 _GROUPS: tuple[tuple[str | Promise, tuple[Entry, ...]], ...] = (
@@ -28,6 +30,7 @@ _GROUPS: tuple[tuple[str | Promise, tuple[Entry, ...]], ...] = (
             Entry(_("Bots"), "smart_toy", "core.bot"),
             Entry(_("Chats"), "forum", "core.chat"),
             Entry(_("Members"), "group", "core.member"),
+            Entry(_("Playground"), "science", "core.bot", "playground", right="core.change_chat"),
             Entry(_("Skills"), "menu_book", "skills.skill"),
         ),
     ),
@@ -80,7 +83,7 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     home = {"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}
     groups: list[dict[str, Any]] = [{"items": [home]}]
     for title, entries in _GROUPS:
-        items = [_item(entry) for entry in entries if _may_see(request, entry.model)]
+        items = [_item(entry) for entry in entries if _may_see(request, entry)]
         if items:
             _mark(request, items)
             groups.append({"title": title, "separator": True, "items": items})
@@ -108,7 +111,9 @@ def _leads_to(request: HttpRequest, link: str) -> bool:
     )
 
 
-def _may_see(request: HttpRequest, name: str) -> bool:
-    app, model = name.split(".")[:2]
+def _may_see(request: HttpRequest, entry: Entry) -> bool:
+    if entry.right and not request.user.has_perm(entry.right):
+        return False
+    app, model = entry.model.split(".")[:2]
     page = admin.site.get_model_admin(apps.get_model(app, model))
     return page.has_view_or_change_permission(request)

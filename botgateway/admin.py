@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from botgateway import own_reports
 from botgateway.models import Connection, RefusedConnection
+from botgateway.playground.pages import PlaygroundAdmin
 from core import reach
 from core.admin import display
 from core.admin.bots import BotAdmin
@@ -74,7 +75,7 @@ admin.site.unregister(Bot)
 
 
 @admin.register(Bot)
-class ConnectedBotAdmin(BotAdmin):
+class ConnectedBotAdmin(BotAdmin, PlaygroundAdmin):
     """Core's page of bots, which knows nothing of sockets, with how each is connected."""
 
     list_display = (

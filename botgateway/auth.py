@@ -73,6 +73,11 @@ def admit(handshake: Handshake, *, process: str) -> Admission | str:
     if reason or bot is None:
         _keep_refusal(handshake, reason)
         return reason
+    return open_connection(bot, role, handshake, process=process)
+
+
+def open_connection(bot: Bot, role: str, handshake: Handshake, *, process: str) -> Admission:
+    """Keep a new connection of a bot that was admitted, and make it the live one."""
     known = Connection.objects.filter(bot=bot, reports_own__isnull=False).order_by("-pk")
     reported_own = known.values_list("reports_own", flat=True).first()
     connection = Connection.objects.create(

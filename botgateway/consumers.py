@@ -39,7 +39,7 @@ class OneBotConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         """Refuse before accepting (the client sees HTTP 403), or accept and only then go on."""
         handshake = handshake_of(self.scope)
-        admission = await database.run(auth.admit, handshake, process=PROCESS)
+        admission = await database.run(self.admit, handshake)
         if not isinstance(admission, Admission):
             logger.warning(
                 "a connection of bot %r from %s was refused: %s",
@@ -64,6 +64,10 @@ class OneBotConsumer(AsyncWebsocketConsumer):
         )
         self.gateway = gateway.running()
         await self.gateway.open(self.connection)
+
+    def admit(self, handshake: Handshake) -> Admission | str:
+        """Who it is, or why nobody is let in; asked in a thread."""
+        return auth.admit(handshake, process=PROCESS)
 
     async def disconnect(self, code: int) -> None:
         """The socket is gone, by whichever side."""

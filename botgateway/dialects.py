@@ -321,6 +321,9 @@ SNOWLUMA = Dialect(
 SIMULATOR = replace(NAPCAT, name="simulator", trusted_recalls_from=0)
 """`manage.py simulate` speaks as NapCat does."""
 
+PLAYGROUND = replace(NAPCAT, name="playground", trusted_recalls_from=0)
+"""The console's playground speaks as NapCat does, too."""
+
 DEFAULT = Dialect(
     name="unknown implementation",
     capabilities={
@@ -348,6 +351,7 @@ _BY_APP_NAME = {
     "onebots": ONEBOTS,
     "snowluma": SNOWLUMA,
     "arise-simulator": SIMULATOR,
+    "arise-playground": PLAYGROUND,
 }
 
 _BY_USER_AGENT = {

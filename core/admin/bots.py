@@ -56,7 +56,9 @@ class BotAdmin(Audited[Bot], PausingAdmin[Bot]):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Bot | None = None) -> tuple[str, ...]:
         # Chats belong to an account: a mistyped one can be put right only until it has some.
-        fixed = ("self_id",) if obj is not None and obj.chats.exists() else ()
+        # A playground's account is made of who it is for.
+        is_fixed = obj is not None and (obj.is_playground or obj.chats.exists())
+        fixed = ("self_id",) if is_fixed else ()
         return (*self.readonly_fields, *fixed)
 
     def has_delete_permission(self, request: HttpRequest, obj: Bot | None = None) -> bool:
@@ -90,6 +92,8 @@ class BotAdmin(Audited[Bot], PausingAdmin[Bot]):
 
     @admin.display(description=gettext_lazy("name"), ordering="name")
     def shown_name(self, bot: Bot) -> SafeString:
+        if bot.is_playground:
+            return format_html("{} {}", display.name(bot.name), display.label(_("playground")))
         return display.name(bot.name)
 
     @admin.display(description=gettext_lazy("chats"), ordering="chat_count")

@@ -82,6 +82,12 @@ class Bot(models.Model):
     pause_reason = models.CharField(
         _("why it is paused"), max_length=200, blank=True, editable=False
     )
+    is_playground = models.BooleanField(
+        _("playground"),
+        default=False,
+        editable=False,
+        help_text=_("An invented account, for one operator to try the bot with invented people."),
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:

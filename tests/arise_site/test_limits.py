@@ -95,6 +95,9 @@ CUSTOM = {
     "core_chat_forget",
     "core_member_forget",
     "core_bot_pause",
+    "core_bot_playground",
+    "core_bot_playground_forget",
+    "core_bot_playground_state",
     "core_chat_pause",
     "core_outboxentry_confirm",
     "core_outboxentry_decide",
@@ -644,3 +647,22 @@ def test_nothing_outside_is_forgotten(world: World, model: type[Model]) -> None:
     shown = world.client.get(address(world.inside.rows[model], "forget"))
     assert shown.status_code == 200
     assert OUTSIDE not in shown.content.decode()
+
+
+def test_a_limit_is_not_widened_by_a_playground(world: World) -> None:
+    pages = [reverse(f"admin:core_bot_playground{end}") for end in ("_state", "_forget", "")]
+    state, forget, page = pages
+    assert world.client.post(page).status_code == 302
+    own = Bot.objects.get(is_playground=True)
+    chat = factories.make_chat(own, title=OUTSIDE)
+    before = everything()
+    assert world.client.get(state).status_code == 404
+    assert world.client.post(forget).status_code == 404
+    shown = world.client.get(page)
+    assert shown.context["config"] is None
+    assert OUTSIDE not in shown.content.decode()
+    assert world.client.get(address(own)).status_code == 404
+    assert everything() == before
+    PersonLimit.objects.get().bots.add(own)
+    assert world.client.get(page).context["config"]
+    assert list(world.client.get(state).json()["chats"]) == [f"group:{chat.external_id}"]

@@ -1,0 +1,1 @@
+"""The playground: a OneBot implementation in a page of the console, over the real gateway."""
