@@ -8,7 +8,7 @@ from botgateway.consumers import PROCESS, OneBotConsumer, handshake_of
 from botgateway.gateway import WITHDRAWN
 from botgateway.playground import admission
 
-ASKED_AGAIN_SECONDS = 10.0
+ASKED_AGAIN_SECONDS = 4.0
 """A session may end, or a right be taken away, while the page is open."""
 
 

@@ -84,7 +84,11 @@ class BotAdmin(Audited[Bot], PausingAdmin[Bot]):
 
     @admin.action(description=gettext_lazy("New token (the old one ends)"), permissions=["change"])
     def new_token(self, request: HttpRequest, queryset: QuerySet[Bot]) -> None:
-        for bot in queryset:
+        if queryset.filter(is_playground=True).exists():
+            messages.warning(
+                request, _("A playground has no token: its page alone connects as it.")
+            )
+        for bot in queryset.filter(is_playground=False):
             token = _with_new_token(bot)
             bot.save(update_fields=["token_hash"])
             self.log_change(request, bot, _("Gave it a new token."))
@@ -105,6 +109,8 @@ class BotAdmin(Audited[Bot], PausingAdmin[Bot]):
     def has_token(self, bot: Bot) -> str:
         if bot._state.adding:
             return _("Made when you save, and shown once.")
+        if bot.is_playground:
+            return _("None: the playground's page alone connects as it.")
         if not bot.token_hash:
             return _("None: it can't connect. Use “New token” in the list of bots.")
         return _("Set; only its hash is kept. “New token” in the list of bots replaces it.")

@@ -13,6 +13,7 @@ from botgateway import auth
 from botgateway.auth import Admission, Handshake
 from botgateway.models import Connection
 from botgateway.playground import admission, bots, story
+from core import tokens
 from core.models import Bot, PersonLimit
 from tests import factories
 
@@ -157,6 +158,19 @@ def test_a_limit_holds_a_person_also_from_his_own_bot(
 def test_nothing_else_connects_as_a_playground(bot: Bot) -> None:
     given = {"x-self-id": bot.self_id, "authorization": "Bearer "}
     assert auth.admit(Handshake(given, "", "192.0.2.1"), process="host:1") == "no_token"
+
+
+def test_no_token_opens_a_playground(admin_client: Client, bot: Bot) -> None:
+    page = reverse("admin:core_bot_changelist")
+    chosen = {"action": "new_token", "_selected_action": [bot.pk]}
+    said = admin_client.post(page, chosen, follow=True).content.decode()
+    bot.refresh_from_db()
+    assert bot.token_hash == ""
+    assert "A playground has no token" in said
+    bot.token_hash = tokens.hash_token("right")
+    bot.save()
+    given = {"x-self-id": bot.self_id, "authorization": "Bearer right"}
+    assert auth.admit(Handshake(given, "", "192.0.2.1"), process="host:1") == "wrong_token"
 
 
 def test_a_bot_is_made_once_for_each_person_and_marked(client: Client, bot: Bot) -> None:

@@ -15,14 +15,17 @@ const log = part("log");
 const world = new World(config);
 
 const HEARTBEAT = 5000;
+const TOLD_HEARTBEAT = 60000; // browsers let the timers of a hidden tab run once a minute
 const LOOK = 1000;
-const AGAIN = 2000;
+const AGAIN = 1000;
+const MOST_TRIES = 8;
 const MOST_BYTES = 4 * 2 ** 20; // an event holds a picture once, and a frame may have 16 MiB
 const REPLACED = 4000;
 const WITHDRAWN = 4003;
 let socket = null;
 let beat = 0;
 let wasOpen = false;
+let tries = 0;
 let quoted = null;
 let story = { chats: {}, turns: {}, notes: [] };
 
@@ -55,10 +58,11 @@ function connect() {
   socket = own;
   own.addEventListener("open", () => {
     wasOpen = true;
+    tries = 0;
     state(words.connected, "good");
     write(world.event("meta_event", { meta_event_type: "lifecycle", sub_type: "connect" }));
     beat = setInterval(() => write(world.event("meta_event", {
-      meta_event_type: "heartbeat", status: { online: true, good: true }, interval: HEARTBEAT,
+      meta_event_type: "heartbeat", status: { online: true, good: true }, interval: TOLD_HEARTBEAT,
     })), HEARTBEAT);
   });
   own.addEventListener("message", (event) => {
@@ -76,12 +80,11 @@ function closed(own, code) {
     part("take-over").hidden = false;
   } else if (code === WITHDRAWN) {
     state(words.withdrawn, "bad");
-  } else if (!wasOpen) {
+  } else if (!wasOpen || tries === MOST_TRIES) {
     state(words.refused, "bad");
   } else {
     state(words.lost, "warn");
-    wasOpen = false;
-    setTimeout(connect, AGAIN);
+    setTimeout(connect, AGAIN * 2 ** tries++);
   }
 }
 

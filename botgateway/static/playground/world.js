@@ -27,7 +27,10 @@ export class World {
   restore() {
     try {
       const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
-      if (kept?.bot === this.bot.id) Object.assign(this, kept.world);
+      if (kept?.bot !== this.bot.id) return;
+      Object.assign(this, kept.world);
+      // A tab that was doubled gives no id that the other one gives.
+      this.nextId += 1 + Math.floor(Math.random() * 1e6);
     } catch {
       sessionStorage.removeItem(KEY);
     }
