@@ -16,13 +16,15 @@ from selenium.webdriver.remote.webelement import WebElement
 
 from botgateway.playground import bots
 from core.database import give_back
-from core.models import Bot, InboundItem
+from core.media import store
+from core.models import Bot, InboundItem, Member
 from tests.browser.conftest import DESKTOP, PASSWORD, PHONE, WAIT_SECONDS, Browser
-from tests.core.media.drawing import picture
+from tests.core.media.drawing import animation, picture
 from tests.fakes.model import Script, ScriptedModel, assistant, says
 from tests.fakes.model_fixtures import script, scripted_model
 from tests.fakes.site import Site
 from tests.flows.conftest import remove
+from tests.stickers.making import make_picture, make_sticker
 
 __all__ = ["script", "scripted_model"]
 pytestmark = pytest.mark.browser
@@ -221,3 +223,65 @@ def test_it_is_spoken_to_on_a_phone(player: Browser, script: Script) -> None:
     line(player, "hello Ann")
     assert not player.is_too_wide()
     assert player.find("[data-poke]").is_displayed()
+
+
+def choose(browser: Browser, name: str, value: str) -> None:
+    browser.find(f"[name={name}] option[value^='{value}']").click()
+
+
+def test_people_come_and_go_and_one_is_spoken_to_in_private(
+    player: Browser, script: Script, bot: Bot
+) -> None:
+    player.find(".playground-composer summary").click()
+    player.find("[name=member]").send_keys("Eve")
+    player.find("[data-join]").click()
+    assert player.sees("Eve came into the group")
+    answers(script, "hello Eve")
+    say(player, "I am new here")
+    assert line(player, "I am new here").text.startswith("Eve")
+    assert player.sees("hello Eve")
+    choose(player, "place", "private:")
+    answers(script, "a secret")
+    say(player, "just we two")
+    assert line(player, "a secret").is_displayed()
+    private = bot.chats.get(kind="private")
+    assert private.title == "Eve"
+    choose(player, "place", "group:")
+    player.find("[data-leave]").click()
+    assert player.sees("Eve left the group")
+    eve = Member.objects.filter(chat__bot=bot, chat__kind="group", user_id=private.external_id)
+    assert becomes(lambda: eve.exclude(left_at=None).exists())
+
+
+def test_an_error_is_told_as_what_it_is(player: Browser, script: Script) -> None:
+    answers(script, "hello Ann")
+    player.find(".playground-composer summary").click()
+    choose(player, "fault", "error")
+    say(player, "hello bear")
+    assert player.sees("An answer with an error was given: hello Ann")
+    player.find(".playground-dot.failed")
+    assert not player.chrome.find_elements(By.CSS_SELECTOR, OWN)
+
+
+def test_its_stickers_pokes_and_reactions_are_shown(
+    player: Browser, script: Script, bot: Bot
+) -> None:
+    answers(script, "look")
+    say(player, "hello bear")
+    line(player, "look")
+    item = InboundItem.objects.get(chat__bot=bot)
+    image = make_picture(sha256=store.spool(animation()))
+    sticker = make_sticker(item.chat, "well done", picture=image)
+    script.reply(
+        tool_calls=[
+            ("poke_send", {"user_id": item.sender_id}),
+            ("reaction_send", {"message_id": item.platform_message_id, "emoji": "👍"}),
+            (SEND, {"content": "well done", "sticker": sticker.ref}),
+        ]
+    )
+    script.reply()
+    say(player, "poke me")
+    assert player.sees("Bear pokes Ann")
+    assert player.find(".playground-line:not(.own) .playground-reaction").text == "👍 1"
+    assert player.find(f"{OWN} canvas[data-drawn]").is_displayed()
+    assert player.complaints() == []
