@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('core', '0010_live_indexes'),
+        ('core', '0012_figures'),
     ]
 
     operations = [
