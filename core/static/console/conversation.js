@@ -5,6 +5,7 @@
   const part = (of, name) => of.querySelector(`[data-${name}]`);
   const scroller = part(root, "scroller");
   const list = part(root, "lines");
+  const log = part(root, "log");
   const lost = part(root, "lost");
   const newest = part(root, "newest");
   const EVERY = 2500;
@@ -91,11 +92,11 @@
       const page = await ask(`${link.getAttribute("href")}&part=lines`, {});
       const height = scroller.scrollHeight;
       const lines = [...part(page, "lines").children].filter((line) => !document.getElementById(line.id));
-      list.setAttribute("aria-live", "off");
+      log.setAttribute("aria-live", "off");
       list.prepend(...lines);
       part(root, "earlier").replaceWith(part(page, "earlier"));
       scroller.scrollTop += scroller.scrollHeight - height;
-      list.setAttribute("aria-live", "polite");
+      log.setAttribute("aria-live", "polite");
     } catch {
       lost.hidden = false;
       link.removeAttribute("aria-disabled");
