@@ -45,6 +45,10 @@ class Browser:
         """Whether the page, once it is whole, shows this text; waited for."""
         return self._wait(lambda chrome: _is_whole(chrome) and text in _shown(chrome))
 
+    def gone(self, text: str) -> bool:
+        """Whether the page does not show this text any more; waited for."""
+        return self._wait(lambda chrome: text not in _shown(chrome))
+
     def buttons(self) -> list[str]:
         """What the buttons that can be seen now say."""
         found = self.chrome.find_elements(By.TAG_NAME, "button")
@@ -102,7 +106,7 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def operator(chromium: Browser, live_server: LiveServer) -> Browser:
+def operator(chromium: Browser, live_server: LiveServer) -> Iterator[Browser]:
     """A browser in which an operator has logged in."""
     User.objects.create_superuser("operator", password=PASSWORD)
     chromium.base = str(live_server)
@@ -113,4 +117,7 @@ def operator(chromium: Browser, live_server: LiveServer) -> Browser:
     chromium.find("[name=password]").send_keys(PASSWORD)
     chromium.find("[name=password]").submit()
     chromium.sees("What waits")
-    return chromium
+    yield chromium
+    chromium.chrome.get(
+        "about:blank"
+    )  # a page that asks again and again would meet the clearing up
