@@ -246,6 +246,7 @@ class MemberAdmin(ForgetPerson, FactAdmin[Member]):
     list_select_related = ("chat",)
     list_filter = (ChatFilter,)
     search_fields = ("user_id", "name")
+    named_by = "user_id"
 
     @admin.display(description=_("name"), ordering="name")
     def shown_name(self, member: Member) -> SafeString:

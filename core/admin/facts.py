@@ -4,9 +4,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from django.contrib import admin
 from django.contrib.admin.options import ModelAdmin as DjangoModelAdmin
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.formats import number_format
 from django.utils.functional import cached_property
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.admin import display
@@ -15,6 +18,9 @@ from core.admin.theme import ModelAdmin, Paginator
 from core.models import Chat
 
 Row = TypeVar("Row", bound=Model)
+SEARCHED = 20_000
+"""Words are looked for in this many rows at most, from the newest on: a term that is found nowhere
+would have the whole table read. Older ones are reached by filters."""
 
 
 class CappedPaginator(Paginator[Any]):
@@ -41,6 +47,8 @@ class FactAdmin(ModelAdmin[Row], Generic[Row]):
     list_per_page = 50
     list_filter_sheet = True
     actions: tuple[str, ...] | None = None
+    named_by: ClassVar[str] = ""
+    """An indexed field by whose exact value any row is found, however old; empty: none."""
     ordering: ClassVar[tuple[str, ...]] = ("-id",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -51,6 +59,33 @@ class FactAdmin(ModelAdmin[Row], Generic[Row]):
 
     def has_delete_permission(self, request: HttpRequest, obj: Row | None = None) -> bool:
         return False
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Row], search_term: str
+    ) -> tuple[QuerySet[Row], bool]:
+        """Rows that have the term: all rows that are named by it, else those of the newest SEARCHED of
+        what the filters leave."""
+        if not search_term:
+            return queryset, False
+        named = _named(queryset, self.named_by, search_term.strip())
+        if named is not None:
+            return named, False
+        rows, is_repeated = super().get_search_results(request, newest(queryset), search_term)
+        if is_repeated:
+            # Found through several rows of another table: once is enough, without comparing rows whole.
+            rows = queryset.filter(pk__in=rows.order_by().values("pk"))
+        return rows, False
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        shown = super().get_changelist_instance(request)
+        if shown.search_fields:
+            shown.search_help_text = gettext(
+                "%(fields)s, in the newest %(count)s rows; filters lead to older ones"
+            ) % {
+                "fields": self.search_help_text or gettext("Words"),
+                "count": number_format(SEARCHED, force_grouping=True),
+            }
+        return shown
 
     @admin.display(description=_("turn"))
     def turn_link(self, row: Any) -> str:
@@ -86,6 +121,21 @@ class ChatFilter(admin.SimpleListFilter):
     def narrow(self, rows: QuerySet[Any], key: int) -> QuerySet[Any]:
         """The rows of one chat."""
         return rows.filter(chat=key)
+
+
+def newest(rows: QuerySet[Row]) -> QuerySet[Row]:
+    """The newest SEARCHED of these rows."""
+    keys = rows.order_by("-pk").values_list("pk", flat=True)
+    behind = keys[SEARCHED : SEARCHED + 1].first()
+    return rows if behind is None else rows.filter(pk__gt=behind)
+
+
+def _named(rows: QuerySet[Row], field: str, name: str) -> QuerySet[Row] | None:
+    """The rows of that name, where there are any."""
+    if not field or (field == "pk" and not _is_key(name)):
+        return None
+    found = rows.filter(**{field: name})
+    return found if found.exists() else None
 
 
 def _is_key(text: str) -> bool:

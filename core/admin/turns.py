@@ -38,7 +38,8 @@ class TurnAdmin(FactAdmin[Turn]):
     list_display_links = (_STARTED,)
     list_select_related = ("chat",)
     list_filter = ("state", "trigger", "chat__bot", "started_at", ChatFilter)
-    search_fields = ("=id", "chat__external_id", "chat__title", "model", "error", "error_detail")
+    named_by = "pk"
+    search_fields = ("chat__external_id", "chat__title", "model", "error", "error_detail")
     search_help_text = _("Turn number, chat, model or error")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Turn]:

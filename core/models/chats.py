@@ -283,6 +283,7 @@ class Member(models.Model):
         constraints = [
             models.UniqueConstraint(fields=("chat", "user_id"), name="member_once_per_chat"),
         ]
+        indexes = [models.Index(fields=("user_id",), name="member_account")]
 
     def __str__(self) -> str:
         return f"{self.name} ({self.user_id})"

@@ -1,6 +1,7 @@
 """What people said and did, stored once before anything acts on it, and what was decided about it."""
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -51,7 +52,10 @@ class Decision(models.Model):
         verbose_name = _("decision")
         verbose_name_plural = _("decisions")
         ordering = ("-id",)
-        indexes = [models.Index(fields=("chat", "-last_item_id"), name="decision_range")]
+        indexes = [
+            models.Index(fields=("chat", "-last_item_id"), name="decision_range"),
+            BrinIndex(fields=("created_at",), name="decision_made"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.verdict}: {self.reason}"
@@ -145,6 +149,15 @@ class InboundItem(models.Model):
                 condition=models.Q(kind="reaction"),
             ),
             models.Index(fields=("received_at",), include=("chat",), name="item_received"),
+            # What lists are narrowed to and few items are.
+            models.Index(
+                fields=("kind", "-id"), name="item_kind", condition=~models.Q(kind="message")
+            ),
+            models.Index(
+                fields=("trigger", "-id"), name="item_trigger", condition=~models.Q(trigger="")
+            ),
+            models.Index(fields=("-id",), name="item_typed", condition=models.Q(from_self=True)),
+            models.Index(fields=("-id",), name="item_old", condition=models.Q(is_old=True)),
         ]
 
     def __str__(self) -> str:

@@ -1,6 +1,7 @@
 """The Outbox (what is to be done on the platform) and the Sent Log (the bot's own messages)."""
 
 from django.conf import settings
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -61,7 +62,13 @@ class SentMessage(models.Model):
         constraints = [
             models.UniqueConstraint(fields=("chat", "handle"), name="handle_once_per_chat"),
         ]
-        indexes = [models.Index(fields=("chat", "-id"), name="sent_message_chat")]
+        indexes = [
+            models.Index(fields=("chat", "-id"), name="sent_message_chat"),
+            models.Index(
+                fields=("kind", "-id"), name="sent_message_kind", condition=~models.Q(kind="text")
+            ),
+            BrinIndex(fields=("created_at",), name="sent_message_written"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.handle}: {self.entry.content[:40]}" if self.entry else self.handle
@@ -275,6 +282,13 @@ class OutboxEntry(models.Model):
                 condition=models.Q(action="send", state__in=("sent", "recalled")),
             ),
             models.Index(fields=("chat", "-id"), name="outbox_chat"),
+            models.Index(
+                fields=("state", "-id"), name="outbox_state", condition=~models.Q(state="sent")
+            ),
+            models.Index(
+                fields=("action", "-id"), name="outbox_action", condition=~models.Q(action="send")
+            ),
+            BrinIndex(fields=("created_at",), name="outbox_written"),
             models.Index(
                 fields=("id",),
                 name="outbox_review",

@@ -12,8 +12,16 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from core.admin import facts
 from core.admin.facts import CappedPaginator, FactAdmin
-from core.models import CapabilitySetting, InboundItem, OutboxEntry, Turn
+from core.models import (
+    CapabilitySetting,
+    InboundItem,
+    Member,
+    OutboxEntry,
+    SentMessage,
+    Turn,
+)
 from skills.models import SkillReads
 from tests import factories
 from tests.stickers.showing import shown
@@ -163,6 +171,41 @@ def test_lists_are_counted_no_further_than_they_are_paged() -> None:
     paginator.cap = 3
     assert paginator.count == 3
     assert paginator.num_pages == 2
+
+
+def found(client: Client, model: type[Model], **asked: Any) -> set[Any]:
+    return set(client.get(list_of(model), asked).context["cl"].queryset)
+
+
+def test_words_are_looked_for_in_the_newest_rows_alone(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facts, "SEARCHED", 2)
+    chat = factories.make_chat()
+    old = factories.make_item(chat, "the same words")
+    new = [factories.make_item(text="the same words") for _ in range(2)]
+    assert found(admin_client, InboundItem, q="same") == set(new)
+    assert found(admin_client, InboundItem, q="same", chat=chat.pk) == {old}
+    assert "in the newest 2 rows" in admin_client.get(list_of(InboundItem)).content.decode()
+
+
+def test_a_turn_is_found_by_its_number_and_a_member_by_the_account_however_old(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facts, "SEARCHED", 1)
+    turn, member = factories.make_turn(), factories.make_member(user_id="5550001")
+    for _ in range(3):
+        factories.make_turn()
+        factories.make_member(name="5550001")
+    assert found(admin_client, Turn, q=str(turn.pk)) == {turn}
+    assert found(admin_client, Member, q="5550001") == {member}
+
+
+def test_a_message_with_many_versions_is_found_once(admin_client: Client) -> None:
+    message = factories.make_sent(content="words of it")
+    factories.make_entry(message, action="edit", target=message.entry, content="words of it now")
+    page = admin_client.get(list_of(SentMessage), {"q": "words"}).context["cl"]
+    assert list(page.result_list) == [message]
 
 
 def test_a_list_can_be_narrowed_to_a_chat(admin_client: Client) -> None:
