@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('core', '0010_figures'),
+        ('core', '0013_playground'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
