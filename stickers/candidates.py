@@ -30,7 +30,7 @@ _NEAR = """
     AND s.state = 'stored' AND s.chat_id {chat}
   ORDER BY distance LIMIT %(nearest)s)
 """
-# What has no vector yet is found by its letters, in a scope small enough to be read whole.
+# What has no vector that can be compared yet is found by its letters, in a scope small enough to be read whole.
 _UNREAD = """
 (SELECT s.id, NULL::float8
    FROM stickers_sticker s
@@ -38,8 +38,8 @@ _UNREAD = """
     AND (SELECT count(*) FROM (SELECT 1 FROM stickers_sticker one
                                 WHERE one.state = 'stored' AND one.chat_id {chat}
                                 LIMIT %(whole)s + 1) counted) <= %(whole)s
-    AND NOT EXISTS (SELECT 1 FROM stickers_stickervector v
-                     WHERE v.sticker_id = s.id AND v.model = %(model)s)
+    AND (SELECT vector_dims(v.vector) FROM stickers_stickervector v
+          WHERE v.sticker_id = s.id AND v.model = %(model)s) IS DISTINCT FROM {size}
     AND concat_ws(' ', s.meaning, array_to_string(s.moods, ' '), s.words) ILIKE ANY (%(likes)s)
   ORDER BY s.id DESC LIMIT %(unread)s)
 """
@@ -69,7 +69,7 @@ def statement(
         _NEAR.format(scope=CATALOGUE, chat="IS NULL", **near),
     ]
     if pieces:
-        parts += [_UNREAD.format(chat=chat) for chat in (f"= {int(chat_id)}", "IS NULL")]
+        parts += [_UNREAD.format(chat=chat, size=size) for chat in (f"= {int(chat_id)}", "IS NULL")]
     values = {
         "model": model,
         "vector": f"[{','.join(f'{number:.9g}' for number in vector)}]",  # of 32 bits each

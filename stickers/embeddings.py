@@ -8,6 +8,7 @@ import functools
 import hashlib
 import logging
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -130,19 +131,22 @@ def write(sticker: Sticker, prepared: Prepared | None) -> None:
     )
 
 
-_sizeless: set[tuple[str, str]] = set()  # endpoints' models that take no `dimensions`
+# Endpoints' models that take no `dimensions`, and until when that is believed: one refusal may have had
+# another reason, and vectors of two sizes can't be compared.
+_sizeless: dict[tuple[str, str], float] = {}
+_BELIEVED_SECONDS = 600.0
 
 
 def _of_endpoint(model: str, texts: Sequence[str]) -> list[list[float]]:
     place = (settings.ARISE_MODEL_BASE_URL, model)
-    if place not in _sizeless:
+    if time.monotonic() >= _sizeless.get(place, 0.0):
         try:
             return client.embed(model=model, texts=texts, dimensions=DIMENSIONS)
         except ModelFailure as failure:
             if failure.code != "refused" or failure.detail.startswith(_HOPELESS):
                 raise
     vectors = client.embed(model=model, texts=texts)
-    _sizeless.add(place)
+    _sizeless[place] = time.monotonic() + _BELIEVED_SECONDS
     return vectors
 
 

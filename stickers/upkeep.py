@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from django.db import connection, transaction
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Count, Exists, Func, IntegerField, OuterRef, QuerySet
 
 from core.errors import ModelFailure
 from stickers import candidates, embeddings
@@ -20,12 +20,13 @@ _BATCH = 64
 _MOST_BATCHES = 100  # a run; the next one goes on
 _MOST_FAILURES = 3
 _MOST_DROPPED = 10_000
+_ENDS = 64
 _LARGEST_INDEXED = 4000  # numbers of a vector
 
 
 def embed_missing() -> int:
     """Embed the usable stickers that have no vector of the active model, and then drop those of
-    other models; how many were embedded.
+    other models, and of another size than the model gives now; how many were embedded.
 
     Runs in one process at a time, in bounded batches; search goes on meanwhile. What fails is
     tried again by the next run.
@@ -37,6 +38,7 @@ def embed_missing() -> int:
         embedded = _embed(embedder)
         if not _missing(embedder.model).exists():
             _drop_others(embedder.model)
+            _drop_other_sizes(embedder)
         return embedded
 
 
@@ -94,6 +96,28 @@ def _write(
 def _drop_others(model: str) -> None:
     others = StickerVector.objects.exclude(model=model).values_list("pk", flat=True)
     StickerVector.objects.filter(pk__in=list(others[:_MOST_DROPPED])).delete()
+
+
+def _drop_other_sizes(embedder: Embedder) -> None:
+    """An endpoint may give another size one day: what can't be compared any more is made anew by the
+    next run. The oldest and the newest vectors tell; only where they differ it is asked."""
+    sized = StickerVector.objects.filter(model=embedder.model).annotate(size=_Size("vector"))
+    ends = [sized.order_by(order).values_list("size", flat=True)[:_ENDS] for order in ("pk", "-pk")]
+    if len({size for end in ends for size in end}) < 2:
+        return
+    try:
+        (vector,) = embeddings.embed(["size"], embedder)
+    except ModelFailure as failure:
+        logger.warning("vectors of two sizes, and none can be made: %s", failure)
+        return
+    others = sized.exclude(size=len(vector)).values_list("pk", flat=True)
+    dropped, _rows = StickerVector.objects.filter(pk__in=list(others[:_MOST_DROPPED])).delete()
+    logger.warning("%s vectors of another size are made anew", dropped)
+
+
+class _Size(Func):
+    function = "vector_dims"
+    output_field = IntegerField()
 
 
 def index_large_scopes() -> list[str]:

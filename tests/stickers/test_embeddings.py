@@ -74,6 +74,19 @@ def test_an_endpoint_that_takes_no_size_is_asked_without_from_then_on(script: Sc
     assert ["dimensions" in request for request in script.requests] == [True, False, False]
 
 
+def test_that_an_endpoint_takes_no_size_is_not_believed_for_ever(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One refusal may have had another reason."""
+    monkeypatch.setattr(embeddings, "_BELIEVED_SECONDS", 0.0)
+    embedder = Embedder(script.model, is_built_in=False)
+    script.reply("out of money", status=400)
+    script.add(reply([[1.0, 2.0]]))
+    script.add(reply([[3.0] * 512]))
+    embeddings.embed(["a"], embedder)
+    assert len(embeddings.embed(["b"], embedder)[0]) == 512
+
+
 def test_a_wrong_key_is_not_tried_twice(script: Script) -> None:
     script.reply("who are you", status=401)
     with pytest.raises(ModelFailure):
@@ -124,6 +137,23 @@ def test_what_has_no_vector_gets_one_in_the_background_and_others_go() -> None:
     assert models() == [(sticker.pk, EMBEDDING_MODEL) for sticker in [*fresh, old]]
     assert upkeep.embed_missing() == 0
     assert next(iter(checks.search())).state == "ok"
+
+
+def test_vectors_of_another_size_are_found_by_their_letters_and_made_anew(
+    scripted_model: ScriptedModel,
+) -> None:
+    chat = make_chat()
+    embedded(make_sticker(chat, "thank you"))
+    other = embedded(make_sticker(chat, "good night"), [1.0, 0.0])
+    found = candidates.find(chat.pk, EMBEDDING_MODEL, [1.0] + [0.0] * 511, ["night"])
+    assert found[other.pk] is None
+    assert upkeep.embed_missing() == 0
+    assert upkeep.embed_missing() == 1
+    found = candidates.find(chat.pk, EMBEDDING_MODEL, [1.0] + [0.0] * 511, [])
+    assert found[other.pk] is not None
+    scripted_model.embedded.clear()
+    assert upkeep.embed_missing() == 0
+    assert scripted_model.embedded == []
 
 
 def test_old_vectors_stay_until_all_are_there(script: Script, settings: Settings) -> None:
