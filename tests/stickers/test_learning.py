@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from arise_site.openai_server import Reply
-from core import capabilities
+from core import capabilities, inbound
 from core.errors import ModelFailure
 from core.forgetting import chats as forgotten_chats
 from core.forgetting import people
@@ -616,6 +616,26 @@ def test_what_made_room_comes_back_without_paying(endpoint: Script) -> None:
     assert only(chat).picture.sha256
     assert len(endpoint.requests) == 2
     assert scene.ended(chat) == {"paid": 2, "stored": 2, "reused": 1}
+
+
+@pytest.mark.parametrize("by", ["chat", "person"])
+def test_what_made_room_is_forgotten_with_its_chat_and_its_sender(
+    endpoint: Script, by: str
+) -> None:
+    chat, other = scene.learning_chat(sticker_cap=1), scene.learning_chat()
+    for one, content in ((other, CAT), (chat, DOG), (chat, drawing.sticker(3))):
+        scene.answers(endpoint)
+        items = [scene.received(one, scene.part(content))]
+        inbound.receive(items)
+        learning.learn(InboundItem.objects.latest("pk").pk, 0)
+    assert Picture.objects.filter(stickers=None).count() == 1
+    if by == "chat":
+        forgotten_chats.forget(chat)
+    else:
+        people.forget("30001", within=Chat.objects.filter(pk=chat.pk))
+    assert [sticker.chat for sticker in Sticker.objects.all()] == [other]
+    assert Picture.objects.count() == 1
+    assert not Sighting.objects.filter(chat=chat).exists()
 
 
 def test_where_every_place_is_pinned_nothing_is_paid(endpoint: Script) -> None:
