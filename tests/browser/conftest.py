@@ -67,6 +67,11 @@ class Browser:
         log = self.chrome.get_log("browser")  # type: ignore[no-untyped-call]
         return [str(entry["message"]) for entry in log]
 
+    def leave(self) -> None:
+        """Leave the page, which may go on asking, and forget what it complained of."""
+        self.chrome.get("about:blank")
+        self.complaints()
+
     def _wait(self, look: Callable[[Chrome], Found]) -> Found:
         # What was found may belong to the page before.
         passing = (NoSuchElementException, StaleElementReferenceException)
@@ -118,6 +123,4 @@ def operator(chromium: Browser, live_server: LiveServer) -> Iterator[Browser]:
     chromium.find("[name=password]").submit()
     chromium.sees("What waits")
     yield chromium
-    chromium.chrome.get(
-        "about:blank"
-    )  # a page that asks again and again would meet the clearing up
+    chromium.leave()

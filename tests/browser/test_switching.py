@@ -42,6 +42,7 @@ def at_site(chromium: Browser, site: Site, django_db_blocker: DjangoDbBlocker) -
         chromium.find("[name=password]").submit()
         chromium.sees("What waits")
         yield chromium
+        chromium.leave()
         person.delete()
         give_back()
 
