@@ -1,12 +1,16 @@
 """Fixtures of every test."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.core.cache import cache
-from django.db import connection
+from django.core.management import CommandError
+from django.db import OperationalError, connection
+from django.test import TransactionTestCase
 from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker
+
+MOST_DEADLOCKS = 5
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +32,29 @@ def django_db_setup(
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
         teardown_databases(made, verbosity=0)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _emptied_although_a_site_asks() -> Iterator[None]:
+    """Emptying all tables takes them one after the other, and so does what the site of a flow, which
+    runs until the end, asks of them: where the two wait for each other, the tables come later."""
+    teardown = "_fixture_teardown"
+    empty: Callable[[TransactionTestCase], None] = getattr(TransactionTestCase, teardown)
+
+    def emptied(case: TransactionTestCase) -> None:
+        for _attempt in range(MOST_DEADLOCKS):
+            try:
+                empty(case)
+            except CommandError as error:
+                if not isinstance(error.__cause__, OperationalError):
+                    raise
+            else:
+                return
+        empty(case)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, teardown, emptied)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -50,8 +50,8 @@ def test_the_printed_password_opens_the_console(up: Up) -> None:
     found = re.search(r"password   (\S+)", up.text())
     assert found
     code = (
-        "from django.contrib.auth import authenticate as a;"
-        f"print(a(username='admin', password='{found[1]}').is_superuser)"
+        "from django.contrib.auth.models import User;"
+        f"print(User.objects.get(username='admin').check_password('{found[1]}'))"
     )
     assert manage(up.home, "shell", "--no-imports", "-c", code).stdout.strip() == "True"
 

@@ -62,7 +62,7 @@ async def test_the_model_is_given_the_persona_the_words_as_xml_and_its_tools(
     assert f'>@user:{bot.self_id} &lt;b&gt;&amp;"hi"</message>' in heard(request)
     offered = [tool["function"]["name"] for tool in request["tools"]]
     gestures = ["poke_send", "reaction_send", "like_profile"]
-    assert offered == [SEND, "stay_silent", "self_recall", "edit", *gestures]
+    assert offered == [SEND, "stay_silent", "self_recall", "edit", *gestures, "search_stickers"]
 
 
 async def test_a_private_conversation_is_answered_and_remembered(
