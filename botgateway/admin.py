@@ -55,7 +55,9 @@ def connection_state(bot: Bot) -> SafeString:
     """Whether and since when it is connected, and whether the account is logged in."""
     connections = live(bot)
     if not connections:
-        return display.label(_("not connected"), "warn" if bot.enabled else "")
+        # A playground's page is closed most of the time.
+        is_missed = bot.enabled and not bot.is_playground
+        return display.label(_("not connected"), "warn" if is_missed else "")
     if any(connection.online is False for connection in connections):
         return display.label(_("connected, account logged out"), "bad")
     since = min(connection.connected_at for connection in connections)

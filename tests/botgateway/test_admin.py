@@ -45,6 +45,11 @@ def test_a_closed_connection_is_none(admin_client: Client) -> None:
     assert "NapCat" not in page
 
 
+def test_a_playground_that_nobody_has_open_is_no_warning() -> None:
+    assert "warn" in connection_state(loaded(make_bot()))
+    assert "warn" not in connection_state(loaded(make_bot(is_playground=True)))
+
+
 def test_an_account_that_is_logged_out_is_told() -> None:
     bot = make_connection(online=False).bot
     assert "logged out" in connection_state(loaded(bot))
