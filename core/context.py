@@ -225,7 +225,7 @@ def _item_line(item: InboundItem, handles: Mapping[str, str], media: Media) -> L
 
 def _pictures(item: InboundItem, message: str, media: Media) -> Sequence[Picture]:
     return [
-        Picture(media.name(item, index), message, view)
+        Picture(escape(media.name(item, index)), message, view)
         for (key, index), view in media.views.items()
         if key == item.pk
     ]

@@ -183,6 +183,10 @@ def test_a_shown_sticker_has_its_number_and_its_meaning(
     text, shown = told(chat, say(chat, part("sticker", id="mface:1"), seen=[0]))
     assert ">[sticker 1: speechless]</message>" in text
     assert shown[0][0].startswith("[sticker 1: speechless] in <message ")
+    describe["mface:2"] = "no & </message>"
+    text, shown = told(chat, say(chat, part("sticker", id="mface:2"), seen=[0]))
+    assert ">[sticker 2: no &amp; &lt;/message&gt;]</message>" in text
+    assert shown[1][0].startswith("[sticker 2: no &amp; &lt;/message&gt;] in <message ")
 
 
 def test_the_describer_is_asked_once_and_only_of_what_is_told(
