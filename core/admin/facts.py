@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from django.contrib import admin
 from django.contrib.admin.options import ModelAdmin as DjangoModelAdmin
 from django.contrib.admin.views.main import ChangeList
+from django.core.paginator import Page
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.formats import number_format
@@ -37,6 +38,18 @@ class CappedPaginator(Paginator[Any]):
         if not isinstance(rows, QuerySet):
             return len(rows)
         return rows.order_by().values("pk")[: self.cap].count()
+
+    def page(self, number: int | str) -> Page[Any]:
+        """A page whose rows are chosen by their keys alone, which indexes have, and read after that:
+        else a list that has to be sorted would be read whole."""
+        number = self.validate_number(number)
+        rows = self.object_list
+        if not isinstance(rows, QuerySet):
+            return super().page(number)
+        bottom = (number - 1) * self.per_page
+        top = min(bottom + self.per_page, self.count)
+        keys = rows.values("pk")[bottom:top]
+        return Page(rows.filter(pk__in=keys), number, self)
 
 
 class FactAdmin(ModelAdmin[Row], Generic[Row]):

@@ -41,6 +41,21 @@ _DUE = display.moment("due_at", gettext_lazy("due"))
 _SETTLED = display.moment("settled_at", gettext_lazy("settled"))
 
 
+class SendStateFilter(admin.ChoicesFieldListFilter):
+    """By the state of the current entry. What few entries are is looked up among them, once each: a
+    list in its order would be gone through until enough had been met."""
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[SentMessage]
+    ) -> QuerySet[SentMessage] | None:
+        asked = self.lookup_val[-1] if self.lookup_val else ""
+        few = set(OutboxEntry.State.values) - {OutboxEntry.State.SENT}
+        if asked not in few:
+            return super().queryset(request, queryset)
+        entries = OutboxEntry.objects.filter(state=asked).order_by().values("pk")
+        return queryset.filter(entry__in=entries.distinct())
+
+
 @admin.register(SentMessage)
 class SentMessageAdmin(ModeratingAdmin[SentMessage]):
     belongs = reach.to_chat()
@@ -55,8 +70,8 @@ class SentMessageAdmin(ModeratingAdmin[SentMessage]):
         "turn_link",
     )
     list_display_links = (_WRITTEN, "said")
-    list_filter = ("entry__state", "kind", "chat__bot", "created_at", ChatFilter)
-    search_fields = ("entries__content", "handle", "entry__platform_message_id")
+    list_filter = (("entry__state", SendStateFilter), "kind", "chat__bot", "created_at", ChatFilter)
+    search_fields = ("entry__content", "handle", "entry__platform_message_id")
     search_help_text = gettext_lazy("Content, handle or message id")
     fieldsets = (
         (
