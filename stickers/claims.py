@@ -78,8 +78,17 @@ def find(who: Identity) -> Picture | None:
 
 
 def remember(picture: Picture, who: Identity, chat: Chat | None) -> None:
-    """Keep by which further names a known picture goes, so that it is not fetched again for them."""
-    PictureKey.objects.bulk_create(_keys(picture, who, chat), ignore_conflicts=True)
+    """Keep by which further names a known picture goes, so that it is not fetched again for them; not
+    where it looks otherwise: the id of a market face is told with the message, and whoever forges
+    one must not have other bytes taken for its picture."""
+    with transaction.atomic():
+        # Held, since it may be forgotten at this moment.
+        known = Fingerprint.objects.select_for_update().filter(picture=picture).first()
+        if known is None:
+            return
+        look = Look(tuple(known.hashes), bytes(known.blocks))
+        if fingerprints.same(look, who.look):
+            PictureKey.objects.bulk_create(_keys(picture, who, chat), ignore_conflicts=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ RATE = "rate"
 NO_ROOM = "no_room"
 BUDGET = "budget"
 NO_MODEL = "no_model"
+DISK_FULL = "disk_full"
 TRY_LATER = "try_later"
 DOWNLOAD = "download_"
 
@@ -75,6 +76,7 @@ DROPS: Mapping[str, str | Promise] = {
     NO_ROOM: _("all places taken by pinned ones"),
     BUDGET: _("the day's learning budget is spent"),
     NO_MODEL: _("no model takes stickers"),
+    DISK_FULL: _("no room for pictures on the disk"),
     TRY_LATER: _("the endpoint was busy or away"),
 }
 """Reasons for which it goes no further; those of the download stand behind DOWNLOAD."""

@@ -5,6 +5,7 @@ hands over what passed them. It waits for nobody, and nothing of a turn waits fo
 import functools
 import logging
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from queue import Full, Queue
@@ -18,6 +19,7 @@ from stickers.models import Picture
 
 logger = logging.getLogger(__name__)
 MOST_WAITING = 1000
+MOST_OF_A_MESSAGE = 20
 Candidate = tuple[int, int]
 """An item's id, and which of its parts it is."""
 _waiting: Queue[Candidate] = Queue(MOST_WAITING)
@@ -59,8 +61,13 @@ def _gated(chat: Chat, items: Sequence[InboundItem]) -> list[tuple[InboundItem, 
     known = claims.by_keys(ids, chat)
     gated = []
     met: set[tuple[int, str]] = set()
+    counted: Counter[int] = Counter()
     for item, index, part in pictures:
         key = gates.stable_id(part)
+        counted[item.pk] += 1
+        if counted[item.pk] > MOST_OF_A_MESSAGE:
+            gated.append((item, index, funnel.RATE))
+            continue
         if key and (item.pk, key) in met:  # one message that repeats it is one sighting
             gated.append((item, index, funnel.KNOWN))
             continue

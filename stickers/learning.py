@@ -143,6 +143,8 @@ def _new(sight: Sight) -> str:
     model = routing.first_that_takes(gates.STICKER)
     if not model:
         return funnel.NO_MODEL
+    if not store.has_room():
+        return funnel.DISK_FULL
     lines = recognition.lines_around(sight.item) if sight.chat.sticker_context else ""
     calls = gates.calls_needed(reuses=False)
     shareable = not sight.chat.sticker_context
@@ -181,7 +183,11 @@ def _recognise(sight: Sight, picture: Picture, lines: str, calls: int) -> str:
     tokens += judgement.tokens
     if judgement.veto:
         return _rejected(sight, picture, Verdict.VETOED, judgement.veto, tokens)
-    return library.keep(picture, sight.chat, _kept(sight, picture, learned), tokens=tokens)
+    try:
+        return library.keep(picture, sight.chat, _kept(sight, picture, learned), tokens=tokens)
+    except OSError as error:
+        logger.exception("a sticker of chat %s can't be kept: %s", sight.chat.pk, error)
+        return _rejected(sight, picture, Verdict.FAILED, "not_kept", tokens)
 
 
 def _failed(sight: Sight, picture: Picture, failure: ModelFailure, calls: int) -> str:
@@ -256,10 +262,19 @@ def _reuse(sight: Sight, picture: Picture) -> str:
     if judgement.veto:
         _own(sticker).update(state=Sticker.State.VETOED, reason=judgement.veto[:40])
         return funnel.VETOED
-    kept = _kept(sight, picture, learned)
+    try:
+        return _place_reuse(sight, sticker, _kept(sight, picture, learned))
+    except OSError as error:
+        logger.exception("a sticker of chat %s can't be kept: %s", chat.pk, error)
+        _own(sticker).delete()
+        return funnel.TRY_LATER
+
+
+def _place_reuse(sight: Sight, sticker: Sticker, kept: Kept) -> str:
+    chat, picture = sight.chat, sticker.picture
     with transaction.atomic():
         library.lock_chat(chat.pk)
-        still = Chat.objects.filter(pk=chat.pk, enabled=True, sticker_learning=True).first()
+        still = library.taking_part(chat)
         stored = Picture.objects.filter(pk=picture.pk, verdict=Verdict.STORED).exists()
         own = _own(sticker).first()
         if own is None:
@@ -276,6 +291,10 @@ def _claim_reuse(sight: Sight, picture: Picture, calls: int) -> tuple[Sticker | 
     with transaction.atomic():
         if not _hold(sight.item):
             return None, funnel.RECALLED
+        # Held, since another chat may forget it at this moment.
+        held = Picture.objects.select_for_update(no_key=True).filter(pk=picture.pk)
+        if held.only("pk").first() is None:
+            return None, funnel.TRY_LATER
         if reason := gates.fate(chat, picture).reason:
             return None, reason
         now = database_now()

@@ -52,7 +52,7 @@ def keep(picture: Picture, chat: Chat, kept: Kept, *, tokens: int) -> str:
     """
     with transaction.atomic():
         lock_chat(chat.pk)
-        fresh = Chat.objects.filter(pk=chat.pk, enabled=True, sticker_learning=True).first()
+        fresh = taking_part(chat)
         own = Sticker.objects.filter(picture=picture, chat=chat.pk, state=Sticker.State.LEARNING)
         takes_part = fresh is not None and own.exists()
         verdict = Picture.Verdict.STORED if takes_part else Picture.Verdict.FAILED
@@ -73,6 +73,12 @@ def keep(picture: Picture, chat: Chat, kept: Kept, *, tokens: int) -> str:
         else:
             outcome = funnel.STORED if place(own.get(), fresh, kept) else funnel.NO_ROOM
     return outcome
+
+
+def taking_part(chat: Chat) -> Chat | None:
+    """The chat as it is now, if it still learns; None where it, or its bot, was switched off."""
+    chats = Chat.objects.filter(enabled=True, sticker_learning=True, bot__enabled=True)
+    return chats.filter(pk=chat.pk).first()
 
 
 def place(sticker: Sticker, chat: Chat, kept: Kept) -> bool:

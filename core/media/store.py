@@ -8,6 +8,7 @@ a spool beside the store, without a row, for a day at most.
 import contextlib
 import hashlib
 import os
+import shutil
 import re
 import tempfile
 import time
@@ -25,6 +26,7 @@ from core.media.pictures import Examined, View
 from core.models import ItemMedia, StoredMedia
 
 UNUSED_KEPT = timedelta(days=1)
+LEAST_FREE = 64 * 1024 * 1024  # bytes
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _SPOOL = "spool"
 _BATCH = 500
@@ -59,6 +61,14 @@ def put_view(view: View) -> str:
     """Keep the picture that models are shown; its sha256."""
     row = StoredMedia(media_type=view.media_type, width=view.width, height=view.height)
     return _put(view.content, row)
+
+
+def has_room() -> bool:
+    """Whether the disk has room for some more; asked before something is paid for."""
+    place = Path(settings.MEDIA_ROOT)
+    while not place.exists():
+        place = place.parent
+    return shutil.disk_usage(place).free >= LEAST_FREE
 
 
 def spool(content: bytes) -> str:

@@ -276,3 +276,10 @@ def test_counts_are_told_by_chat_and_since_a_day(chat: Chat) -> None:
     assert funnel.counts(chat.pk, today) == {funnel.SENT: 3}
     assert funnel.counts(None, today) == {funnel.SENT: 4}
     assert funnel.counts(None, today + timedelta(days=1)) == {}
+
+
+def test_a_message_full_of_stickers_is_looked_at_up_to_a_bound(chat: Chat) -> None:
+    most = ingress.MOST_OF_A_MESSAGE
+    parts = [scene.part(CAT, stable_id=f"md5:{number:032x}") for number in range(most + 5)]
+    inbound.receive([scene.received(chat, *parts)])
+    assert scene.counted(chat) == {"seen": most + 5, "candidate": most, "rate": 5}

@@ -16,8 +16,8 @@ from core.errors import ModelFailure
 from core.forgetting import chats as forgotten_chats
 from core.forgetting import people
 from core.llm import client
-from core.media import pictures
-from core.models import Chat, InboundItem, ItemMedia, ModelCallCount, StoredMedia
+from core.media import pictures, store
+from core.models import Bot, Chat, InboundItem, ItemMedia, ModelCallCount, StoredMedia
 from stickers import claims, embeddings, funnel, learning, recognition
 from stickers.models import Fingerprint, Picture, PictureKey, Sighting, Sticker, StickerVector
 from tests.factories import make_bot, make_item
@@ -279,7 +279,7 @@ def test_a_claim_is_not_given_up_while_a_slow_embedding_is_waited_for(
     assert only(chat).state == "stored"
 
 
-@pytest.mark.parametrize("taken", ["switched_off", "forgotten"])
+@pytest.mark.parametrize("taken", ["switched_off", "bot_off", "forgotten"])
 def test_consent_that_ends_during_the_call_is_heeded(
     chat: Chat, endpoint: Script, monkeypatch: pytest.MonkeyPatch, taken: str
 ) -> None:
@@ -289,6 +289,8 @@ def test_consent_that_ends_during_the_call_is_heeded(
         answer = real(**asked)
         if taken == "switched_off":
             Chat.objects.update(sticker_learning=False)
+        elif taken == "bot_off":
+            Bot.objects.update(enabled=False)
         else:
             Sticker.objects.all().delete()
         return answer
@@ -663,3 +665,36 @@ def test_where_the_last_place_was_pinned_meanwhile_the_new_one_leaves(
     picture = Picture.objects.get(model=endpoint.model)
     assert (picture.verdict, picture.sha256) == ("stored", "")
     assert picture.learned["meaning"] == scene.GOOD["meaning"]
+
+
+def test_a_full_disk_is_found_before_anything_is_paid(
+    chat: Chat, endpoint: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "LEAST_FREE", 2**62)
+    assert not scene.learn(chat, CAT)
+    assert endpoint.requests == []
+    assert scene.counted(chat)["disk_full"] == 1
+
+
+def test_what_was_paid_for_and_can_not_be_kept_has_failed(
+    chat: Chat, endpoint: Script, settings: Settings, tmp_path: Path
+) -> None:
+    scene.answers(endpoint)
+    item = scene.shown(chat, CAT)
+    (tmp_path / "file").touch()
+    settings.MEDIA_ROOT = tmp_path / "file"  # no folder: nothing can be written there
+    assert not learning.learn(item.pk, 0)
+    assert (only_picture().verdict, only_picture().reason) == ("failed", "not_kept")
+    assert only(chat).state == "failed"
+
+
+def test_a_forged_id_of_a_market_face_takes_no_other_bytes_with_it(
+    chat: Chat, endpoint: Script
+) -> None:
+    scene.answers(endpoint)
+    scene.learn(chat, CAT, stable_id="mface:abc")
+    scene.learn(scene.learning_chat(), DOG, stable_id="mface:abc")
+    scene.answers(endpoint)
+    scene.learn(scene.learning_chat(), DOG)
+    assert Picture.objects.count() == 2
+    assert len(endpoint.requests) == 2
