@@ -132,6 +132,7 @@ AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
 ]
 LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "admin:index"
 
 ARISE_HTTPS = ENV.arise_https
 ARISE_REQUIRE_SECOND_FACTOR = ENV.arise_require_second_factor

@@ -38,7 +38,8 @@ def _of_chat(chat_id: int) -> registry.Counts:
         if any(went.values()):
             return went
     PictureKey.objects.filter(chat=chat_id).delete()
-    Picture.objects.filter(claimed_in=chat_id).update(claimed_in=None)
+    # A catalogue or another chat has words of its own beside the picture.
+    Picture.objects.filter(claimed_in=chat_id).update(claimed_in=None, learned={})
     LearningPace.objects.filter(chat=chat_id).delete()
     return {
         "sightings": batches.delete(Sighting.objects.filter(chat=chat_id)),

@@ -307,9 +307,15 @@ class LearningPace(models.Model):
 
 class FunnelCount(models.Model):
     """What became of the pictures seen in a chat on one day: how many reached a stage, or were
-    dropped for a reason (stickers.funnel has the names)."""
+    dropped for a reason (stickers.funnel has the names).
 
-    chat = models.ForeignKey(Chat, models.CASCADE, related_name="+", verbose_name=_("chat"))
+    Counted inside of transactions that hold other rows: without a constraint, which would have
+    Postgres lock the chat's row at their end, behind whoever holds it and waits for those.
+    """
+
+    chat = models.ForeignKey(
+        Chat, models.CASCADE, related_name="+", verbose_name=_("chat"), db_constraint=False
+    )
     day = models.DateField(_("day"))
     name = models.CharField(_("stage or reason"), max_length=40)
     times = models.PositiveBigIntegerField(_("times"), default=0)

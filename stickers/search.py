@@ -81,7 +81,11 @@ def ask(chat: Chat, text: str) -> Query:
 
 def find(chat: Chat, query: Query, limit: int = MOST_HITS) -> list[Hit]:
     """The stickers that fit, best first; none where nothing fits well enough."""
-    return [hit for hit in _ranked(chat, query) if hit.passes][:limit]
+    found: dict[int, Hit] = {}
+    for hit in _ranked(chat, query):
+        if hit.passes:  # one picture once, though a chat and the catalogue both have it
+            found.setdefault(hit.sticker.picture_id, hit)
+    return list(found.values())[:limit]
 
 
 def search(chat: Chat, text: str, limit: int = MOST_HITS) -> list[Hit]:

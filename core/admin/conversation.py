@@ -20,7 +20,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.admin import reasons
+from core.admin import reasons, review
 from core.models import Chat, Decision, InboundItem, ItemMedia, OutboxEntry, SentMessage
 
 MOST = 50
@@ -75,7 +75,8 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. Exactly one of `item`, `message` (with its `entry`) and `gesture` is set."""
+    """One line. Exactly one of `item`, `message` (with its `entry`) and `gesture` is set. `preview` is
+    what a message shows that is no words: a sticker, by core.admin.review."""
 
     key: str
     at: datetime
@@ -87,6 +88,7 @@ class Line:
     reactions: Sequence[Reaction] = ()
     judged: Judged | None = None
     held: str | Promise = ""
+    preview: str = ""
     begins_day: bool = False
     after_pause: bool = False
     after_gap: bool = False
@@ -140,7 +142,7 @@ def page(chat: Chat, before: Cursor | None = None) -> Page:
 def of_items(chat: Chat, items: Sequence[InboundItem]) -> Sequence[Line]:
     """Some items of a chat, without what came of them; one query."""
     pictures = _pictures(chat, items)
-    return [_line(item, pictures) for item in items]
+    return [_line(item, pictures, {}) for item in items]
 
 
 _VERSION = """
@@ -219,7 +221,9 @@ def _cursor_of(rows: Sequence[Row], start: Cursor) -> Cursor:
 def _laid_out(chat: Chat, rows: Sequence[Row], *, is_newest: bool) -> Sequence[Line]:
     items = [row for row in rows if isinstance(row, InboundItem)]
     pictures = _pictures(chat, items)
-    lines = [_line(row, pictures) for row in rows]
+    own = [row.entry for row in rows if isinstance(row, SentMessage) and row.entry]
+    previews = review.previewed(own)
+    lines = [_line(row, pictures, previews) for row in rows]
     places = _by_message_id(lines)
     under = _reactions(chat, list(places))
     judged = _judged(chat, items)
@@ -242,14 +246,15 @@ def _laid_out(chat: Chat, rows: Sequence[Row], *, is_newest: bool) -> Sequence[L
     return _separated(chat, shown, is_newest=is_newest)
 
 
-def _line(row: Row, pictures: Mapping[tuple[int, int], str]) -> Line:
+def _line(row: Row, pictures: Mapping[tuple[int, int], str], previews: Mapping[int, str]) -> Line:
     match row:
         case InboundItem():
             pieces = [_piece(row, index, pictures) for index in range(len(row.parts))]
             return Line(f"i{row.pk}", row.received_at, item=row, pieces=pieces)
         case SentMessage():
             held = _held(row.entry)
-            return Line(f"m{row.pk}", row.created_at, message=row, held=held)
+            preview = previews.get(row.entry_id or 0, "")
+            return Line(f"m{row.pk}", row.created_at, message=row, held=held, preview=preview)
         case _:
             pieces = [Piece(told)] if (told := _own_emoji(row)) else []
             return Line(f"e{row.pk}", row.created_at, gesture=row, pieces=pieces, held=_held(row))

@@ -49,7 +49,7 @@ def cards(rows: QuerySet[OutboxEntry]) -> Sequence[Card]:
     """The oldest SHOWN of these as they are shown; the same few queries, however many there are."""
     entries = list(rows.select_related("chat__bot", "message__entry")[:SHOWN])
     lines = surroundings.last_lines(sorted({entry.chat_id for entry in entries}))
-    previews = _previewed(entries)
+    previews = previewed(entries)
     met: set[int] = set()
     found = []
     for entry in entries:
@@ -85,7 +85,7 @@ def register_preview(kind: str) -> Callable[[Preview], Preview]:
     return register
 
 
-def _previewed(entries: Sequence[OutboxEntry]) -> Mapping[int, SafeString | str]:
+def previewed(entries: Sequence[OutboxEntry]) -> Mapping[int, SafeString | str]:
     found: dict[int, SafeString | str] = {}
     for kind, preview in _previews.items():
         parts = {

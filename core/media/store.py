@@ -8,8 +8,8 @@ a spool beside the store, without a row, for a day at most.
 import contextlib
 import hashlib
 import os
-import shutil
 import re
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator

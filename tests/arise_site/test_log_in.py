@@ -122,6 +122,11 @@ def test_behind_https_cookies_are_secure(settings: Any, ann: User) -> None:
     assert client.cookies["arise_session"]["secure"]
 
 
+def test_who_asked_for_nothing_else_is_led_to_the_landing_page(ann: User) -> None:
+    answer = Client().post(LOGIN, {"username": "ann", "password": PASSWORD})
+    assert (answer.status_code, answer["Location"]) == (302, INDEX)
+
+
 def test_logging_out_takes_a_post(ann: User) -> None:
     client = Client()
     enter(client)

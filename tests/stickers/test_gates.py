@@ -4,19 +4,21 @@ import base64
 import json
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 import redis
 from django.conf import settings as site
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from arise_site.celery import app
 from arise_site.programs import worker
 from core import capabilities, inbound
+from core.database import give_back
 from core.models import Chat, InboundItem, ItemMedia, ModelCallCount
 from stickers import funnel, ingress, tasks
 from stickers.models import LearningPace, Picture, PictureKey, Sighting, Sticker
@@ -283,3 +285,21 @@ def test_a_message_full_of_stickers_is_looked_at_up_to_a_bound(chat: Chat) -> No
     parts = [scene.part(CAT, stable_id=f"md5:{number:032x}") for number in range(most + 5)]
     inbound.receive([scene.received(chat, *parts)])
     assert scene.counted(chat) == {"seen": most + 5, "candidate": most, "rate": 5}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_counting_waits_for_nobody_who_holds_the_chat(chat: Chat) -> None:
+    """Whoever counts holds an entry of the Outbox; whoever holds the chat may wait for that one."""
+
+    def counts() -> None:
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("SET LOCAL lock_timeout = '3s'")
+                funnel.count(chat.pk, funnel.SENT)
+        finally:
+            give_back()
+
+    with transaction.atomic(), ThreadPoolExecutor(1) as threads:
+        Chat.objects.select_for_update().get(pk=chat.pk)
+        threads.submit(counts).result(timeout=20)
+    assert scene.counted(chat)["sent"] == 1

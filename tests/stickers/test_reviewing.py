@@ -23,3 +23,17 @@ def test_a_card_shows_the_sticker_that_would_go(admin_client: Client) -> None:
     assert "thanks &lt;a&gt; lot" in shown.preview
     assert unknown.preview == ""
     assert "<textarea" not in answer.content.decode()
+
+
+def test_a_sticker_that_was_sent_is_shown_in_the_conversation_and_its_spare_words_as_such(
+    admin_client: Client,
+) -> None:
+    chat = factories.make_chat()
+    sticker = make_sticker(chat, "thanks <a> lot")
+    made = {"parts": [{"type": "sticker", "data": {"ref": sticker.ref}}]}
+    factories.make_sent(chat, "thank you", "sent", kind="sticker", entry=made)
+    url = reverse("admin:core_chat_conversation", args=[chat.pk])
+    told = admin_client.get(url, {"part": "lines"}).content.decode()
+    assert reverse("admin:stickers_sticker_picture", args=[sticker.pk]) in told
+    assert "thanks &lt;a&gt; lot" in told
+    assert "if it can" in told

@@ -45,6 +45,12 @@ def test_a_chat_finds_its_own_and_the_catalogues_stickers_nearest_first(chat: Ch
     assert found(chat, 1, 0) == [shared, own]
 
 
+def test_a_picture_of_the_chat_and_of_the_catalogue_is_found_once(chat: Chat) -> None:
+    own = put(chat, 1, 0)
+    put(None, 1, 0, picture=own.picture)
+    assert found(chat, 1, 0) == [own]
+
+
 def test_nothing_of_another_chat_is_found(chat: Chat) -> None:
     for other in [make_chat(), make_chat(chat.bot)]:
         for _ in range(70):  # more than are ranked

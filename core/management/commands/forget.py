@@ -36,7 +36,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--bot", metavar="SELF_ID", help=_("only what belongs to this bot's account")
         )
-        parser.add_argument("--yes", action="store_true", help=_("do not ask first"))
+        parser.add_argument(
+            "--yes", action="store_true", help=_("do not ask first; only a terminal is asked")
+        )
         parser.add_argument(
             "--json",
             action="store_true",

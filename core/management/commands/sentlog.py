@@ -16,6 +16,7 @@ class Command(ListingCommand[SentMessage]):
         _("WRITTEN (UTC)"),
         _("CHAT"),
         _("HANDLE"),
+        _("KIND"),
         _("STATE"),
         _("REASON"),
         _("CONTENT"),
@@ -30,5 +31,6 @@ class Command(ListingCommand[SentMessage]):
         return records.sentlog(rows)
 
     def cells(self, record: records.Record) -> Iterable[str]:
-        keys = ("chat", "handle", "send_state", "reason", "content", "platform_message_id", "turn")
+        kinds = ("chat", "handle", "kind", "send_state", "reason")
+        keys = (*kinds, "content", "platform_message_id", "turn")
         return when(record["created_at"]), *(shown(record[key]) for key in keys)
