@@ -6,6 +6,7 @@ import ipaddress
 import socket
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 GATEWAY_PATH = "/onebot/v11/ws"
 
@@ -17,8 +18,11 @@ def port_trouble(host: str, port: int) -> str:
             host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except (OSError, UnicodeError) as error:
-        return f"HOST {host} is no address of this machine: {error}"
-    family, kind, protocol, _, address = found[0]
+        return _("HOST %(host)s is no address of this machine: %(error)s") % {
+            "host": host,
+            "error": error,
+        }
+    family, kind, protocol, _name, address = found[0]
     with socket.socket(family, kind, protocol) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -31,10 +35,18 @@ def port_trouble(host: str, port: int) -> str:
 
 def _bind_trouble(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"port {port} on {host} is taken: stop what listens there, or set PORT to another"
+        return _(
+            "port %(port)s on %(host)s is taken: stop what listens there, or set PORT to another"
+        ) % {"port": port, "host": host}
     if error.errno == errno.EACCES:
-        return f"port {port} needs more rights than this user has: set PORT to 1024 or more"
-    return f"cannot listen on {host}, port {port}: {error.strerror}"
+        return _("port %(port)s needs more rights than this user has: set PORT to 1024 or more") % {
+            "port": port
+        }
+    return _("cannot listen on %(host)s, port %(port)s: %(reason)s") % {
+        "host": host,
+        "port": port,
+        "reason": error.strerror,
+    }
 
 
 def is_loopback(host: str) -> bool:
@@ -75,12 +87,14 @@ def readiness(timeout_seconds: float = 5) -> str | None:
         answer = connection.getresponse()
         body = answer.read(2000).decode(errors="replace")
     except (OSError, http.client.HTTPException) as error:
-        return f"web does not answer ({error})"
+        return _("web does not answer (%(error)s)") % {"error": error}
     finally:
         connection.close()
     if answer.status == 200:
         return None
-    return " ".join(body.split())[:300] or f"/readyz answers {answer.status}"
+    return " ".join(body.split())[:300] or _("/readyz answers %(status)s") % {
+        "status": answer.status
+    }
 
 
 def _allowed_name() -> str:

@@ -7,7 +7,7 @@ from axes.utils import reset
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from arise_site import second_factor
+from arise_site import roles, second_factor
 from core import reach
 from core.admin.theme import ModelAdmin
 from core.models import PersonLimit
@@ -64,6 +64,9 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin[User]):  # type: ignore[type-arg]
 
     # An owner who is no superuser makes people, and nobody mightier than himself.
 
+    def formfield_for_manytomany(self, *args: Any, **kwargs: Any) -> Any:
+        return _with_told_rights(super().formfield_for_manytomany(*args, **kwargs))
+
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
         mighty = () if request.user.is_superuser else ("is_superuser", "user_permissions")
         return (*super().get_readonly_fields(request, obj), *mighty)
@@ -78,6 +81,9 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin[User]):  # type: ignore[type-arg]
 @admin.register(Group)
 class GroupAdmin(DjangoGroupAdmin, ModelAdmin[Group]):
     belongs = reach.UNLIMITED_ALONE
+
+    def formfield_for_manytomany(self, *args: Any, **kwargs: Any) -> Any:
+        return _with_told_rights(super().formfield_for_manytomany(*args, **kwargs))
 
 
 @admin.register(PersonLimit)
@@ -108,3 +114,9 @@ def _may_touch(request: HttpRequest, person: User | None) -> bool:
 
 def _names(rows: Iterable[object]) -> SafeString:
     return format_html_join(", ", "<bdi>{}</bdi>", ((row,) for row in rows))
+
+
+def _with_told_rights(field: Any) -> Any:
+    if field is not None and field.queryset.model is Permission:
+        field.label_from_instance = roles.told
+    return field

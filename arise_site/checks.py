@@ -12,6 +12,7 @@ import redis
 from django.conf import settings
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.utils.translation import gettext as _
 
 from arise_site import probes
 from core import doctor
@@ -20,7 +21,6 @@ from core.errors import ModelFailure
 from core.llm import client
 from core.models import Bot
 
-NOT_RUNNING = "arise is not running: make run"
 _OLDEST_POSTGRES = 150000
 _SCARCE_BYTES = 500 * 1024 * 1024
 _MODEL_SECONDS = 5.0
@@ -29,11 +29,19 @@ _MODEL_SECONDS = 5.0
 @doctor.register
 def web() -> Iterable[Finding]:
     if web_answers():
-        yield Finding("web", "ok", f"answers on port {settings.ARISE_PORT}")
+        yield Finding("web", "ok", _("answers on port %(port)s") % {"port": settings.ARISE_PORT})
     else:
         yield Finding(
-            "web", "warning", f"nothing of arise on port {settings.ARISE_PORT}", NOT_RUNNING
+            "web",
+            "warning",
+            _("nothing of arise on port %(port)s") % {"port": settings.ARISE_PORT},
+            not_running(),
         )
+
+
+def not_running() -> str:
+    """The advice where all that is missing is that arise runs."""
+    return _("arise is not running: make run")
 
 
 def web_answers() -> bool:
@@ -57,28 +65,38 @@ def database() -> Iterable[Finding]:
     silent = probes.why_not({"database": probes.database})
     if silent:
         embedded = settings.EMBEDDED_DATABASE
-        advice = NOT_RUNNING if embedded else "check DATABASE_URL, and that the server is up"
-        yield Finding("database", "broken", silent["database"], advice)
+        advice = not_running() if embedded else _("check DATABASE_URL, and that the server is up")
+        yield Finding(_("database"), "broken", silent["database"], advice)
         return
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version_num")
         number = int(cursor.fetchone()[0])
-    served = f"Postgres {number // 10000}.{number % 10000}, database {database_name()}"
+    served = _("Postgres %(major)s.%(minor)s, database %(name)s") % {
+        "major": number // 10000,
+        "minor": number % 10000,
+        "name": database_name(),
+    }
     unapplied = _unapplied()
     if number < _OLDEST_POSTGRES:
-        yield Finding("database", "broken", served, "Postgres 15 or later is needed")
+        yield Finding(_("database"), "broken", served, _("Postgres 15 or later is needed"))
     elif unapplied:
-        lacks = f"{served}: {len(unapplied)} migrations to apply, {unapplied[0]} first"
-        yield Finding("database", "broken", lacks, "make run applies them (or manage.py migrate)")
+        lacks = _("%(served)s: %(count)s migrations to apply, %(first)s first") % {
+            "served": served,
+            "count": len(unapplied),
+            "first": unapplied[0],
+        }
+        yield Finding(
+            _("database"), "broken", lacks, _("make run applies them (or manage.py migrate)")
+        )
     else:
-        yield Finding("database", "ok", f"{served}, migrated")
+        yield Finding(_("database"), "ok", _("%(served)s, migrated") % {"served": served})
     yield pgvector()
 
 
 def _unapplied() -> list[str]:
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
+    return [f"{migration.app_label}.{migration.name}" for migration, _backwards in plan]
 
 
 def database_name() -> str:
@@ -90,7 +108,7 @@ def pgvector() -> Finding:
     with connection.cursor() as cursor:
         cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
         if row := cursor.fetchone():
-            return Finding("pgvector", "ok", f"version {row[0]}")
+            return Finding("pgvector", "ok", _("version %(version)s") % {"version": row[0]})
         cursor.execute(
             "SELECT bool_or(trusted) FROM pg_available_extension_versions WHERE name = 'vector'"
         )
@@ -98,33 +116,39 @@ def pgvector() -> Finding:
         cursor.execute("SELECT rolsuper, rolname FROM pg_roles WHERE rolname = current_user")
         is_superuser, role = cursor.fetchone()
     if trusted is None:
-        advice = "install the pgvector package of that Postgres version, then run doctor again"
-        return Finding("pgvector", "broken", "not installed on the database server", advice)
+        advice = _("install the pgvector package of that Postgres version, then run doctor again")
+        return Finding("pgvector", "broken", _("not installed on the database server"), advice)
     if is_superuser or trusted:
-        return Finding("pgvector", "broken", "not made yet", "make run makes it")
-    message = f"not made yet, and the role {role} may not make it"
+        return Finding("pgvector", "broken", _("not made yet"), _("make run makes it"))
+    message = _("not made yet, and the role %(role)s may not make it") % {"role": role}
     return Finding("pgvector", "broken", message, pgvector_advice(database_name()))
 
 
 def pgvector_advice(name: str) -> str:
     """The exact words for an administrator of the database."""
-    return f'as a superuser, in the database "{name}", run: CREATE EXTENSION vector;'
+    return _('as a superuser, in the database "%(name)s", run: CREATE EXTENSION vector;') % {
+        "name": name
+    }
 
 
 @doctor.register
 def broker_and_worker() -> Iterable[Finding]:
     silent = probes.why_not({"broker": probes.broker, "worker": probes.worker})
     if "broker" in silent:
-        advice = NOT_RUNNING if settings.EMBEDDED_BROKER else "check REDIS_URL, and that it is up"
-        yield Finding("broker", "broken", silent["broker"], advice)
-        yield Finding("worker", "warning", silent["worker"], "see broker")
+        advice = (
+            not_running() if settings.EMBEDDED_BROKER else _("check REDIS_URL, and that it is up")
+        )
+        yield Finding(_("broker"), "broken", silent["broker"], advice)
+        yield Finding(_("worker"), "warning", silent["worker"], _("see broker"))
         return
-    yield Finding("broker", "ok", _broker_version())
+    yield Finding(_("broker"), "ok", _broker_version())
     if "worker" not in silent:
-        yield Finding("worker", "ok", "answers")
+        yield Finding(_("worker"), "ok", _("answers"))
         return
-    started = "it should come back by itself: see what `make run` prints"
-    yield Finding("worker", "broken", silent["worker"], started if web_answers() else NOT_RUNNING)
+    started = _("it should come back by itself: see what `make run` prints")
+    yield Finding(
+        _("worker"), "broken", silent["worker"], started if web_answers() else not_running()
+    )
 
 
 def _broker_version() -> str:
@@ -132,7 +156,7 @@ def _broker_version() -> str:
         try:
             told = server.info("server")
         except redis.RedisError:  # it may be forbidden, and is nothing that is needed
-            return "answers"
+            return _("answers")
     name = "Valkey" if "valkey_version" in told else "Redis"
     return f"{name} {told.get('valkey_version') or told.get('redis_version')}"
 
@@ -141,13 +165,13 @@ def _broker_version() -> str:
 def model() -> Iterable[Finding]:
     """Asks for the list of models, which no endpoint bills."""
     if settings.ARISE_DEMO_MODEL:
-        message = (
+        message = _(
             "the built-in demo model serves (scripted, no language model), only while `up` runs"
         )
-        advice = (
+        advice = _(
             "for a real one put OPENAI_API_KEY or OPENAI_BASE_URL, and ARISE_CHAT_MODEL, into .env"
         )
-        yield Finding("model", "warning", message, advice)
+        yield Finding(_("model"), "warning", message, advice)
         return
     where = settings.ARISE_MODEL_BASE_URL or "OpenAI"
     try:
@@ -157,28 +181,46 @@ def model() -> Iterable[Finding]:
         return
     unlisted = sorted(name for name in _models() if listed and name not in listed)
     if unlisted:
-        message = f"{where} answers, but does not list {', '.join(unlisted)}"
+        message = _("%(where)s answers, but does not list %(names)s") % {
+            "where": where,
+            "names": ", ".join(unlisted),
+        }
         yield Finding(
-            "model",
+            _("model"),
             "warning",
             message,
-            "check ARISE_CHAT_MODEL, ARISE_VISION_MODEL, ARISE_EMBEDDING_MODEL, ARISE_TTS_MODEL and the "
-            "bots' chat model",
+            _(
+                "check ARISE_CHAT_MODEL, ARISE_VISION_MODEL, ARISE_EMBEDDING_MODEL, "
+                "ARISE_TTS_MODEL and the bots' chat model"
+            ),
         )
     else:
-        yield Finding("model", "ok", f"{settings.ARISE_CHAT_MODEL} at {where}")
+        yield Finding(
+            _("model"),
+            "ok",
+            _("%(model)s at %(where)s") % {"model": settings.ARISE_CHAT_MODEL, "where": where},
+        )
 
 
 def _model_failure(where: str, failure: ModelFailure) -> Finding:
     message = f"{where}: {failure.detail}"
     if failure.detail.startswith(("HTTP 401", "HTTP 403")):
-        return Finding("model", "broken", message, "the key is not accepted: check OPENAI_API_KEY")
+        return Finding(
+            _("model"), "broken", message, _("the key is not accepted: check OPENAI_API_KEY")
+        )
     if failure.detail.startswith(("HTTP 404", "HTTP 405", "HTTP 501")):
-        listless = f"{where} answers, but lists no models ({failure.detail})"
-        return Finding("model", "warning", listless, "if turns fail too, check OPENAI_BASE_URL")
+        listless = _("%(where)s answers, but lists no models (%(detail)s)") % {
+            "where": where,
+            "detail": failure.detail,
+        }
+        return Finding(
+            _("model"), "warning", listless, _("if turns fail too, check OPENAI_BASE_URL")
+        )
     if failure.code == "rate_limited":
-        return Finding("model", "warning", message, "the endpoint wants fewer calls for now")
-    return Finding("model", "broken", message, "check OPENAI_BASE_URL, and that the endpoint is up")
+        return Finding(_("model"), "warning", message, _("the endpoint wants fewer calls for now"))
+    return Finding(
+        _("model"), "broken", message, _("check OPENAI_BASE_URL, and that the endpoint is up")
+    )
 
 
 def _models() -> set[str]:
@@ -209,17 +251,21 @@ def media_store() -> Iterable[Finding]:
             file.write(b"arise")
         free = shutil.disk_usage(existing).free
     except OSError as error:
-        advice = f"let the user {_user()} write there, or set ARISE_HOME"
+        advice = _("let the user %(user)s write there, or set ARISE_HOME") % {"user": _user()}
         yield Finding(
-            "media store", "broken", f"can't write in {existing}: {error.strerror}", advice
+            _("media store"),
+            "broken",
+            _("can't write in %(folder)s: %(reason)s")
+            % {"folder": existing, "reason": error.strerror},
+            advice,
         )
         return
-    room = f"{folder}, {free // 1024**2} MiB free"
+    room = _("%(folder)s, %(free)s MiB free") % {"folder": folder, "free": free // 1024**2}
     if free < _SCARCE_BYTES:
-        yield Finding("media store", "warning", room, "make room on that disk")
+        yield Finding(_("media store"), "warning", room, _("make room on that disk"))
     else:
-        yield Finding("media store", "ok", room)
+        yield Finding(_("media store"), "ok", room)
 
 
 def _user() -> str:
-    return f"number {os.geteuid()}"
+    return _("number %(number)s") % {"number": os.geteuid()}

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.utils.translation import gettext as _
 
 
 class SetUpError(Exception):
@@ -53,24 +54,24 @@ def database_trouble(direct: psycopg.Connection[Any]) -> str:
         "SELECT installed_version IS NOT NULL FROM pg_available_extensions WHERE name = 'vector'"
     ).fetchone()
     if found is None:
-        return "the server has no pgvector: install it there (on Debian: postgresql-NN-pgvector)"
+        return _("the server has no pgvector: install it there (on Debian: postgresql-NN-pgvector)")
     if not found[0]:
         try:
             with direct.transaction(force_rollback=True):
                 direct.execute("CREATE EXTENSION vector")
         except psycopg.errors.InsufficientPrivilege:
-            return (
-                f'the role "{direct.info.user}" may not create pgvector; as a superuser run, in the'
-                f' database "{name}":  CREATE EXTENSION vector;'
-            )
+            return _(
+                'the role "%(user)s" may not create pgvector; as a superuser run, in the '
+                'database "%(name)s":  CREATE EXTENSION vector;'
+            ) % {"user": direct.info.user, "name": name}
     allowed = direct.execute(
         "SELECT has_schema_privilege(coalesce(current_schema(), 'public'), 'CREATE')"
     ).fetchone()
     if allowed is None or not allowed[0]:
-        return (
-            f'the role "{direct.info.user}" may not create tables; as the owner of the database'
-            f' "{name}" run there:  GRANT CREATE ON SCHEMA public TO "{direct.info.user}";'
-        )
+        return _(
+            'the role "%(user)s" may not create tables; as the owner of the database '
+            '"%(name)s" run there:  GRANT CREATE ON SCHEMA public TO "%(user)s";'
+        ) % {"user": direct.info.user, "name": name}
     return ""
 
 
@@ -79,7 +80,7 @@ def migrate(say: Callable[[str], None]) -> None:
     executor = MigrationExecutor(connection)
     if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
         return
-    say("migrating the database")
+    say(_("migrating the database"))
     call_command("migrate", verbosity=0, interactive=False)
 
 

@@ -313,7 +313,9 @@ def _spent(within: Within) -> list[Spent]:
 
 
 def _tokens_of_turns(within: Within) -> int:
-    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    # The site's day, as budgets have it; the person who looks may live in another zone.
+    now = timezone.localtime(timezone=timezone.get_default_timezone())
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     turns = within.turns.filter(started_at__gte=midnight)
     total: int = turns.aggregate(
         total=Sum("prompt_tokens", default=0) + Sum("completion_tokens", default=0)

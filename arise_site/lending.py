@@ -5,6 +5,7 @@ waits for them before it stops what it started. While `up` runs, all of them use
 """
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -12,12 +13,15 @@ from collections.abc import Iterator
 import django
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import execute_from_command_line, get_commands
+from django.core.management import ManagementUtility, get_commands
+from django.core.management.base import BaseCommand
 from django.db import OperationalError, connections
+from django.utils import translation
 
-from arise_site import database
+from arise_site import database, languages
 from arise_site.embedded.accounts import EmbeddedError
 from arise_site.embedded.servers import Servers
+from arise_site.languages import early as _
 
 # `up` runs the servers itself; the others look at code and files only.
 NEEDS_NO_DATABASE = frozenset(
@@ -31,17 +35,27 @@ LOOKS_AT_MIGRATIONS = frozenset(
 )
 
 
+class Commands(ManagementUtility):
+    """Django's way in, in the language of the terminal."""
+
+    def fetch_command(self, subcommand: str) -> BaseCommand:
+        # Not before: the catalogue needs the apps, which are loaded by now.
+        translation.activate(languages.of_terminal(os.environ))
+        return super().fetch_command(subcommand)
+
+
 def run(argv: list[str]) -> None:
     """Run a management command; what an operator can mend is said in one line, without a trace."""
     try:
         with database_for(argv):
-            execute_from_command_line(argv)
+            Commands(argv).execute()
     except (EmbeddedError, database.SetUpError, ImproperlyConfigured) as error:
         sys.exit(f"arise: {error}")
     except OperationalError as error:
         if "--traceback" in argv:
             raise
-        sys.exit(f"arise: the database does not answer: {' '.join(str(error).split())}")
+        told = _("the database does not answer: %(error)s") % {"error": database.one_line(error)}
+        sys.exit(f"arise: {told}")
     except BrokenPipeError:
         # The reader of our output (head, less) has gone; keep the interpreter from saying so.
         with contextlib.suppress(OSError):
@@ -50,10 +64,11 @@ def run(argv: list[str]) -> None:
     except OSError as error:
         if "--traceback" in argv or error.filename is None:
             raise
-        sys.exit(
-            f"arise: {error.filename}: {error.strerror}: run as the user who owns it, or set"
-            " ARISE_HOME to a folder of your own"
-        )
+        told = _(
+            "%(file)s: %(reason)s: run as the user who owns it, or set ARISE_HOME to a folder of"
+            " your own"
+        ) % {"file": error.filename, "reason": error.strerror}
+        sys.exit(f"arise: {told}")
     except KeyboardInterrupt:
         sys.exit(130)
 
@@ -64,6 +79,7 @@ def database_for(argv: list[str]) -> contextlib.AbstractContextManager[None]:
     if command in NEEDS_NO_DATABASE or {"-h", "--help", "--version"} & set(argv):
         return contextlib.nullcontext()
     django.setup()  # until then Django knows, and remembers, its own commands only
+    translation.activate(languages.of_terminal(os.environ))
     if command not in get_commands():
         return contextlib.nullcontext()
     if not settings.EMBEDDED_DATABASE and command != "doctor":  # which tells it in its own way
@@ -115,6 +131,6 @@ def _join(servers: Servers, poll_seconds: float) -> bool:
             if servers.try_claim():
                 return False
         if told and time.monotonic() > told:
-            say("waiting for the database, which another command is starting or stopping")
+            say(_("waiting for the database, which another command is starting or stopping"))
             told = 0
         time.sleep(poll_seconds)

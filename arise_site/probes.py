@@ -2,6 +2,7 @@
 one line without a secret. /readyz and the doctor ask here."""
 
 import contextlib
+import contextvars
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ import psycopg
 import redis
 from django.conf import settings
 from django.db import connection
+from django.utils.translation import gettext as _
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -51,7 +53,7 @@ def worker() -> None:
         mailbox = app.control.mailbox(own)  # type: ignore[attr-defined]  # the stubs lack it
         mailbox.producer_pool = None  # its connections have no time limit
         if not mailbox.multi_call("ping", timeout=_ANSWER_SECONDS, limit=1):
-            raise Silent("no worker answers")
+            raise Silent(_("no worker answers"))
 
 
 PARTS: Mapping[str, Callable[[], None]] = {
@@ -68,7 +70,7 @@ def why_not(parts: Mapping[str, Callable[[], None]] = PARTS) -> dict[str, str]:
     answers = {name: question.answer(deadline) for name, question in asked.items()}
     silent = {name: answer for name, answer in answers.items() if answer}
     if "broker" in silent and "worker" in silent:
-        silent["worker"] = "can't be asked: the broker does not answer"
+        silent["worker"] = _("can't be asked: the broker does not answer")
     return silent
 
 
@@ -79,8 +81,10 @@ class _Question:
     """
 
     def __init__(self, part: Callable[[], None]) -> None:
-        self._answer = f"no answer within {PATIENCE_SECONDS:g} s"
-        self._thread = threading.Thread(target=self._ask, args=(part,), daemon=True)
+        self._answer = _("no answer within %(seconds)g s") % {"seconds": PATIENCE_SECONDS}
+        # In the context of whoever asks: his language is part of it.
+        ask = contextvars.copy_context().run
+        self._thread = threading.Thread(target=ask, args=(self._ask, part), daemon=True)
         self._thread.start()
 
     def _ask(self, part: Callable[[], None]) -> None:

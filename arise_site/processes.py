@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from arise_site.languages import early as _
+
 PR_SET_PDEATHSIG = 1
 MOMENT_SECONDS = 3.0
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
@@ -85,8 +87,8 @@ def stop(
 def how_it_ended(returncode: int) -> str:
     """`exit code 1` or `killed by SIGKILL`, for a line that a person reads."""
     if returncode >= 0:
-        return f"exit code {returncode}"
+        return _("exit code %(returncode)s") % {"returncode": returncode}
     try:
-        return f"killed by {signal.Signals(-returncode).name}"
+        return _("killed by %(name)s") % {"name": signal.Signals(-returncode).name}
     except ValueError:
-        return f"killed by signal {-returncode}"
+        return _("killed by signal %(returncode)s") % {"returncode": -returncode}

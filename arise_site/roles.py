@@ -8,6 +8,7 @@ from typing import Any
 
 from django.apps import apps as installed
 from django.contrib.auth.management import create_permissions
+from django.utils.translation import gettext as _
 
 VIEWER, MODERATOR, OPERATOR, OWNER = "viewer", "moderator", "operator", "owner"
 ALL = ("add", "change", "delete", "view")
@@ -59,6 +60,19 @@ def rights(role: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def told(right: Any) -> str:
+    """A right in the language of whoever reads it; its row has Django's English words."""
+    act = right.codename.partition("_")[0]
+    standard = {
+        "add": _("may add"),
+        "change": _("may change"),
+        "delete": _("may delete"),
+        "view": _("may see"),
+    }
+    is_standard = act in standard and right.codename == f"{act}_{right.content_type.model}"
+    return f"{right.content_type} | {standard[act] if is_standard else _(right.name)}"
+
+
 def grant(apps: Any, only: frozenset[str] | None = None) -> None:
     """Make the groups and give them their rights, or `only` the named ones of these.
 
@@ -69,7 +83,7 @@ def grant(apps: Any, only: frozenset[str] | None = None) -> None:
         create_permissions(installed.get_app_config(label), verbosity=0, apps=apps)
     group_model, right_model = apps.get_model("auth.Group"), apps.get_model("auth.Permission")
     for role in ADDED:
-        group, _ = group_model.objects.get_or_create(name=role)
+        group, _made = group_model.objects.get_or_create(name=role)
         for name in rights(role) if only is None else rights(role) & only:
             app, codename = name.split(".")
             found = right_model.objects.filter(content_type__app_label=app, codename=codename)

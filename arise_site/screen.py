@@ -4,9 +4,13 @@ import contextlib
 from collections.abc import Callable
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from arise_site import addresses, database
 from arise_site.first_operator import FirstOperator
+from core.management.tables import padded
+
+_NAME_COLUMNS = 11
 
 
 class Screen:
@@ -27,29 +31,40 @@ class Screen:
             self._err(f"{name}| {line}")
 
     def ready(self, operator: FirstOperator | None, demo_model_url: str) -> None:
-        self.say("\narise is ready")
-        self.say(f"  console    {addresses.console_url()}")
-        self.say(f"  WebSocket  {addresses.websocket_url()}")
-        if operator is None:
-            self.say(
-                "  operator   as made before (manage.py changepassword NAME sets a new password)"
-            )
-        elif operator.password:
-            self.say(f"  operator   {operator.username}")
-            self.say(f"  password   {operator.password}   (shown only this once)")
-        else:
-            self.say(f"  operator   {operator.username}, password as in ARISE_ADMIN_PASSWORD")
-        self.say(f"  model      {model_line(demo_model_url)}")
+        self.say("\n" + _("arise is ready"))
+        lines = [
+            (_("console"), addresses.console_url()),
+            (_("WebSocket"), addresses.websocket_url()),
+            *_operator_lines(operator),
+            (_("model"), model_line(demo_model_url)),
+        ]
         if not addresses.is_loopback(settings.ARISE_HOST):
-            self.say(f"  answers    under {', '.join(dict.fromkeys(settings.ALLOWED_HOSTS))}")
-        self.say("Ctrl-C stops it.\n")
+            names = ", ".join(dict.fromkeys(settings.ALLOWED_HOSTS))
+            lines.append((_("answers"), _("under %(names)s") % {"names": names}))
+        for name, told in lines:
+            self.say(f"  {padded(name, _NAME_COLUMNS)}{told}")
+        self.say(_("Ctrl-C stops it.") + "\n")
+
+
+def _operator_lines(operator: FirstOperator | None) -> list[tuple[str, str]]:
+    if operator is None:
+        before = _("as made before (manage.py changepassword NAME sets a new password)")
+        return [(_("operator"), before)]
+    if not operator.password:
+        told = _("%(name)s, password as in ARISE_ADMIN_PASSWORD") % {"name": operator.username}
+        return [(_("operator"), told)]
+    once = _("%(password)s   (shown only this once)") % {"password": operator.password}
+    return [(_("operator"), operator.username), (_("password"), once)]
 
 
 def model_line(demo_model_url: str) -> str:
     if demo_model_url:
-        return (
+        return _(
             "the built-in demo model: scripted answers, no language model"
             " (set OPENAI_API_KEY or OPENAI_BASE_URL for a real one)"
         )
     where = settings.ARISE_MODEL_BASE_URL or "https://api.openai.com/v1"
-    return f"{settings.ARISE_CHAT_MODEL} at {database.place(where)}"
+    return _("%(model)s at %(where)s") % {
+        "model": settings.ARISE_CHAT_MODEL,
+        "where": database.place(where),
+    }

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.db import connections
+from django.utils.translation import gettext as _
 
 from arise_site import addresses, database, first_operator, programs, runfile
 from arise_site.children import Child, Pauses
@@ -75,13 +76,19 @@ class Supervisor:
         try:
             self.home.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StartError(f"ARISE_HOME {self.home} can't be made: {error.strerror}") from None
+            raise StartError(
+                _("ARISE_HOME %(home)s can't be made: %(reason)s")
+                % {"home": self.home, "reason": error.strerror}
+            ) from None
 
     def _refuse_what_cannot_be(self, lock: FileLock) -> None:
         if not lock.try_exclusive():
             raise StartError(
-                f"arise already runs on {self.home} (process {lock.noted() or 'unknown'}):"
-                " stop it first, or set ARISE_HOME and PORT to others"
+                _(
+                    "arise already runs on %(home)s (process %(noted)s): stop it first, or set "
+                    "ARISE_HOME and PORT to others"
+                )
+                % {"home": self.home, "noted": lock.noted() or _("unknown")}
             )
         lock.note(str(os.getpid()))
         trouble = addresses.port_trouble(settings.ARISE_HOST, settings.ARISE_PORT)
@@ -95,8 +102,10 @@ class Supervisor:
         if self.servers.members:
             if not self.servers.claim(say=self.screen.say, cancelled=self.signals.asked):
                 raise Stopped
-            names = " and ".join(member.name for member in self.servers.members)
-            self.screen.say(f"starting {names} in {self.home}")
+            names = ", ".join(member.name for member in self.servers.members)
+            self.screen.say(
+                _("starting %(names)s in %(home)s") % {"names": names, "home": self.home}
+            )
             try:
                 self.servers.start(say=self.screen.say, cancelled=self.signals.asked)
             except EmbeddedError:
@@ -114,7 +123,8 @@ class Supervisor:
 
     def _start_programs(self) -> None:
         table, self.demo_model_url = programs.table()
-        self.screen.say("starting " + ", ".join(program.name for program in table))
+        names = ", ".join(program.name for program in table)
+        self.screen.say(_("starting %(names)s") % {"names": names})
         self._write_run_file()
         for program in table:
             child = Child(program, self.screen.line_of)
@@ -131,7 +141,7 @@ class Supervisor:
 
     def _turn(self) -> None:
         """Wait for output, a signal, an end or the next thing due, and see to it."""
-        for key, _ in self._selector.select(self._time_to_wait()):
+        for key, _events in self._selector.select(self._time_to_wait()):
             if isinstance(key.data, Child):
                 self._read(key.data)
             else:
@@ -156,7 +166,7 @@ class Supervisor:
     def _time_to_wait(self) -> float:
         if not self.ready:
             return READY_POLL_SECONDS
-        due = [due for due, _ in self._due.values()]
+        due = [due for due, _start in self._due.values()]
         return max(0.0, min([*due, self._refresh_at]) - time.monotonic())
 
     def _read(self, child: Child) -> None:
@@ -175,7 +185,8 @@ class Supervisor:
             child.close()
         pause = child.pauses.ended()
         self.screen.say(
-            f"{child.name} ended ({how_it_ended(code)}); starting it again in {pause:g} s"
+            _("%(name)s ended (%(ended)s); starting it again in %(pause)g s")
+            % {"name": child.name, "ended": how_it_ended(code), "pause": pause}
         )
         self._due[child.name] = (time.monotonic() + pause, lambda: self._start_child(child))
 
@@ -184,7 +195,10 @@ class Supervisor:
             return
         pause = self._server_pauses[member.name].ended()
         ended = how_it_ended(member.process.returncode)
-        self.screen.say(f"{member.name} ended ({ended}); starting it again in {pause:g} s")
+        self.screen.say(
+            _("%(name)s ended (%(ended)s); starting it again in %(pause)g s")
+            % {"name": member.name, "ended": ended, "pause": pause}
+        )
         self._due[member.name] = (time.monotonic() + pause, lambda: self._restart_server(member))
 
     def _restart_server(self, member: Server) -> None:
@@ -204,7 +218,7 @@ class Supervisor:
             first_operator.shown(self.home)
         elif time.monotonic() > self._hint_at:
             self._hint_at = time.monotonic() + HINT_SECONDS
-            self.screen.say(f"not ready yet: {missing}")
+            self.screen.say(_("not ready yet: %(missing)s") % {"missing": missing})
 
     def _write_run_file(self) -> None:
         run = runfile.RunFile(
@@ -224,7 +238,7 @@ class Supervisor:
     def _stop_all(self) -> None:
         """Programs in their order, then broker and Postgres; a second signal takes the time away."""
         if self.children:
-            self.screen.say("stopping " + ", ".join(child.name for child in self.children))
+            self._say_stopping([child.name for child in self.children])
         for child in self.children:
             child.stop(hurry=self._hurry)
         if self.servers.lock.held:
@@ -232,11 +246,14 @@ class Supervisor:
             self.servers.close_to_others(
                 give_up=lambda: self._hurry() or time.monotonic() > end, say=self.screen.say
             )
-            self.screen.say("stopping " + " and ".join(m.name for m in self.servers.members[::-1]))
+            self._say_stopping([member.name for member in self.servers.members[::-1]])
             self.servers.stop(hurry=self._hurry)
         runfile.remove(self.home)
         if self.children:
-            self.screen.say("stopped")
+            self.screen.say(_("stopped"))
+
+    def _say_stopping(self, names: list[str]) -> None:
+        self.screen.say(_("stopping %(names)s") % {"names": ", ".join(names)})
 
     def _hurry(self) -> bool:
         for child in self.children:

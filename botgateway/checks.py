@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from botgateway import own_reports
 from botgateway.models import Connection, RefusedConnection
@@ -27,36 +28,51 @@ def connections() -> Iterable[Finding]:
         bots = list(Bot.objects.filter(enabled=True))
         found = [_bot(bot, timezone.now()) for bot in bots]
     except DatabaseError:
-        yield Finding("bots", "warning", "can't be looked up", "see database")
+        yield Finding(_("bots"), "warning", _("can't be looked up"), _("see database"))
         return
     if not found:
-        yield Finding("bots", "warning", "no enabled bot", "manage.py addbot SELF_ID makes one")
+        yield Finding(
+            "bots", "warning", _("no enabled bot"), _("manage.py addbot SELF_ID makes one")
+        )
     yield from found
 
 
 def _bot(bot: Bot, now: datetime) -> Finding:
-    name = f"bot {bot.self_id}"
+    name = _("bot %(self_id)s") % {"self_id": bot.self_id}
     live = list(Connection.objects.live().filter(bot=bot).order_by("-id"))
     if not live:
-        return Finding(name, "warning", f"not connected{_refusal(bot, now)}", _how_to_connect(bot))
+        return Finding(name, "warning", _not_connected(bot, now), _how_to_connect(bot))
     roles = {connection.role for connection in live}
     newest = live[0]
-    who = " ".join(filter(None, (newest.implementation, newest.version))) or "an implementation"
+    who = " ".join(filter(None, (newest.implementation, newest.version))) or _("an implementation")
     if Connection.Role.UNIVERSAL not in roles and len(roles) < 2:
-        message = f"{who} is connected as {newest.get_role_display()} only"
-        return Finding(name, "warning", message, "connect as Universal, or the other role as well")
+        message = _("%(who)s is connected as %(role)s only") % {
+            "who": who,
+            "role": newest.get_role_display(),
+        }
+        return Finding(
+            name, "warning", message, _("connect as Universal, or the other role as well")
+        )
     return _liveness(name, who, live, now)
 
 
 def _liveness(name: str, who: str, live: list[Connection], now: datetime) -> Finding:
     heard_at = max(connection.last_frame_at or connection.connected_at for connection in live)
     age = max(now - heard_at, timedelta(0))
-    message = f"{who} connected, last frame {age.total_seconds():.0f} s ago"
+    message = _("%(who)s connected, last frame %(seconds).0f s ago") % {
+        "who": who,
+        "seconds": age.total_seconds(),
+    }
     if any(connection.online is False for connection in live):
-        advice = "log the account in again in its implementation"
-        return Finding(name, "warning", f"{message}; the account is logged out", advice)
+        advice = _("log the account in again in its implementation")
+        return Finding(
+            name,
+            "warning",
+            _("%(message)s; the account is logged out") % {"message": message},
+            advice,
+        )
     if age > _QUIET:
-        return Finding(name, "warning", message, "see whether the implementation still runs")
+        return Finding(name, "warning", message, _("see whether the implementation still runs"))
     return _own_reports(name, message, live)
 
 
@@ -65,25 +81,31 @@ def _own_reports(name: str, message: str, live: list[Connection]) -> Finding:
     silent = own_reports.silent(live)
     if silent is None:
         return Finding(name, "ok", message)
-    message = f"{message}; it does not report the bot's own messages"
+    message = _("%(message)s; it does not report the bot's own messages") % {"message": message}
     if not own_reports.setting(silent):
         return Finding(name, "ok", message)
     return Finding(name, "warning", message, own_reports.advice(silent))
 
 
-def _refusal(bot: Bot, now: datetime) -> str:
-    """The last time that it was turned away, where that is recent enough to be the reason."""
+def _not_connected(bot: Bot, now: datetime) -> str:
+    """With the last time that it was turned away, where that is recent enough to be the reason."""
     recent = RefusedConnection.objects.filter(self_id=bot.self_id, last_at__gt=now - _RECENT)
     last = recent.order_by("-last_at").first()
-    return f"; refused {last.attempts} times: {last.get_reason_display()}" if last else ""
+    if last is None:
+        return _("not connected")
+    return _("not connected; refused %(count)d times: %(reason)s") % {
+        "count": last.attempts,
+        "reason": last.get_reason_display(),
+    }
 
 
 def _how_to_connect(bot: Bot) -> str:
     if bot.self_id == bots.SELF_ID:
-        return "it is the simulator's: manage.py simulate connects it"
+        return _("it is the simulator's: manage.py simulate connects it")
     host = settings.ARISE_HOST if settings.ARISE_HOST not in {"0.0.0.0", "::"} else "ADDRESS"  # noqa: S104
     url = f"ws://{f'[{host}]' if ':' in host else host}:{settings.ARISE_PORT}/onebot/v11/ws"
-    return (
-        f"in its implementation add a WebSocket client (reverse WebSocket) to {url} with the bot's"
-        f" token as access token; manage.py addbot {bot.self_id} --rotate makes a new token"
-    )
+    return _(
+        "in its implementation add a WebSocket client (reverse WebSocket) to %(url)s "
+        "with the bot's token as access token; manage.py addbot %(self_id)s --rotate "
+        "makes a new token"
+    ) % {"url": url, "self_id": bot.self_id}

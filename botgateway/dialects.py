@@ -15,7 +15,8 @@ Place = Literal["group", "private", "temporary"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Whether something can be done; `admin`: where the bot is one. `reason` is for operators."""
+    """Whether something can be done; `admin`: where the bot is one. `reason` is for operators, and
+    translated where they read it (`botgateway.platforms.told`)."""
 
     state: State
     reason: str = ""
@@ -154,10 +155,6 @@ def _no(reason: str) -> Cell:
     return Cell("no", reason)
 
 
-def _no_edit(name: str) -> Cell:
-    return _no(f"{name} has no action that edits a message")
-
-
 _EVERYTHING: dict[str, Cell] = dict.fromkeys(
     (
         "recall", "edit", "poke_send", "poke_receive", "reaction_send", "reaction_receive",
@@ -170,7 +167,7 @@ NAPCAT = Dialect(
     name="NapCat",
     capabilities={
         **_EVERYTHING,
-        "edit": _no_edit("NapCat"),
+        "edit": _no("NapCat has no action that edits a message"),
         "poke_send": Cell("yes", "needs NapCat's packet backend"),
     },
     tags={
@@ -197,7 +194,7 @@ NAPCAT = Dialect(
 
 LLONEBOT = Dialect(
     name="LLOneBot",
-    capabilities={**_EVERYTHING, "edit": _no_edit("LLOneBot")},
+    capabilities={**_EVERYTHING, "edit": _no("LLOneBot has no action that edits a message")},
     tags={
         "all": Cell("admin", "LLOneBot drops it without a word elsewhere"),
         "user": _YES,
@@ -218,7 +215,7 @@ LAGRANGE = Dialect(
     name="Lagrange",
     capabilities={
         **_EVERYTHING,
-        "edit": _no_edit("Lagrange"),
+        "edit": _no("Lagrange has no action that edits a message"),
         "quote": Cell("yes", "sent without the quote where Lagrange does not know the message"),
         "file": _no("Lagrange takes files of its own machine only"),
     },
@@ -244,7 +241,7 @@ GOCQHTTP = Dialect(
     name="go-cqhttp",
     capabilities={
         "recall": _YES,
-        "edit": _no_edit("go-cqhttp"),
+        "edit": _no("go-cqhttp has no action that edits a message"),
         "poke_send": _YES,
         "poke_receive": _YES,
         "reaction_send": _no("go-cqhttp has no reactions"),
@@ -284,7 +281,7 @@ ONEBOTS = Dialect(
     name="onebots",
     capabilities={
         "recall": _PER_PLATFORM,
-        "edit": _no_edit("onebots"),
+        "edit": _no("onebots has no action that edits a message"),
         "poke_send": _no("onebots has no pokes"),
         "poke_receive": _PER_PLATFORM,
         "reaction_send": _no("onebots has no reactions"),
@@ -301,7 +298,7 @@ ONEBOTS = Dialect(
 
 SNOWLUMA = Dialect(
     name="SnowLuma",
-    capabilities={**_EVERYTHING, "edit": _no_edit("SnowLuma")},
+    capabilities={**_EVERYTHING, "edit": _no("SnowLuma has no action that edits a message")},
     tags={"all": Cell("admin"), "user": _YES, "face": _YES},
     exceptions={
         ("private", "reaction_send"): Cell("unknown", "not known of SnowLuma's private chats")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from botgateway import shared_folder
 from botgateway.dialects import Cell, Dialect, Place, recognise
@@ -90,12 +91,18 @@ def platform(chat: Chat) -> Platform:
     for name in dialect.capabilities:
         abilities[name] = _ability(dialect.capability(name, place), is_administrator)
         if name in (chat.bot.platform.get("seen") or ()):
-            abilities[name] = Ability(True, f"{dialect.name} was seen to do it")
+            abilities[name] = Ability(
+                True, _("%(name)s was seen to do it") % {"name": dialect.name}
+            )
         action = dialect.action(name, place)
         if action and lacks(chat.bot, action):
-            abilities[name] = Ability(False, f"{dialect.name} says that it has no {action}")
+            abilities[name] = Ability(
+                False,
+                _("%(name)s says that it has no %(action)s")
+                % {"name": dialect.name, "action": action},
+            )
     if dialect.uploads_own_files and shared_folder.is_named():
-        abilities["file"] = Ability(True, "by the folder that both see")
+        abilities["file"] = Ability(True, _("by the folder that both see"))
     for name in dialect.tags:
         abilities[f"tag.{name}"] = _ability(dialect.tag(name, place), is_administrator)
     return Platform(abilities, None if is_administrator else RECALL_SECONDS)
@@ -104,11 +111,16 @@ def platform(chat: Chat) -> Platform:
 def _ability(cell: Cell, is_administrator: bool) -> Ability:
     match cell.state:
         case "yes":
-            return Ability(True, cell.reason)
+            return Ability(True, told(cell))
         case "no":
-            return Ability(False, cell.reason)
+            return Ability(False, told(cell))
         case "admin":
-            told = cell.reason or "administrators alone"
-            return Ability(is_administrator, "" if is_administrator else told)
+            reason = told(cell) or _("administrators alone")
+            return Ability(is_administrator, "" if is_administrator else reason)
         case "unknown":
-            return Ability(None, cell.reason)
+            return Ability(None, told(cell))
+
+
+def told(cell: Cell) -> str:
+    """A cell's reason in the language of whoever reads it: the dialects themselves are plain."""
+    return _(cell.reason) if cell.reason else ""

@@ -22,7 +22,7 @@ _MOST_TOKENS = 2**63 - 1
 
 def today() -> date:
     """The day that budgets count by, in the site's time zone."""
-    return timezone.localdate()
+    return _day(timezone.now())
 
 
 def reserve(chat: Chat, *, now: datetime, purpose: Purpose = Purpose.CHAT, calls: int = 1) -> str:
@@ -49,7 +49,7 @@ def reserve(chat: Chat, *, now: datetime, purpose: Purpose = Purpose.CHAT, calls
             """,
             {
                 "chat": chat.pk,
-                "day": timezone.localdate(now),
+                "day": _day(now),
                 "purpose": purpose,
                 "calls": calls,
                 "most_calls": most_calls,
@@ -85,17 +85,22 @@ def give_back(chat: Chat, *, purpose: Purpose, reserved_at: datetime, calls: int
         cursor.execute(
             "UPDATE core_modelcallcount SET calls = greatest(0, calls - %s)"
             " WHERE chat_id = %s AND day = %s AND purpose = %s",
-            [calls, chat.pk, timezone.localdate(reserved_at), purpose],
+            [calls, chat.pk, _day(reserved_at), purpose],
         )
 
 
 def count_tokens(chat: Chat, *, purpose: Purpose, reserved_at: datetime, tokens: int) -> None:
     """Add the tokens that an answered call told, prompt and completion together, to the day of its
     reservation."""
-    day = timezone.localdate(reserved_at)
+    day = _day(reserved_at)
     ModelCallCount.objects.filter(chat=chat, day=day, purpose=purpose).update(
         tokens=F("tokens") + tokens
     )
+
+
+def _day(moment: datetime) -> date:
+    """In the site's zone, also where a person's own one is active: all count the same days."""
+    return timezone.localdate(moment, timezone.get_default_timezone())
 
 
 def _refused(chat: Chat, purpose: Purpose, now: datetime) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from django.conf import settings as site
 from django.db.models import Prefetch, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from core.models import CapabilitySetting, Chat, OutboxEntry
 
@@ -158,7 +159,7 @@ def effective(chat: Chat, settings: Iterable[CapabilitySetting]) -> Effective:
         layer[row.name if row.target == CAP else f"tag.{row.name}"] = row
     holdings: dict[str, Holding] = {}
     for name in NAMES:
-        ability = platform.abilities.get(name, Ability(False, "the platform has no such thing"))
+        ability = platform.abilities.get(name, Ability(False, _("the platform has no such thing")))
         layers = Layers(ability, of_bot.get(name), of_chat.get(name))
         if name == "edit" and ability.can is not True:
             ability = _by_resending(holdings["recall"])
@@ -169,15 +170,14 @@ def effective(chat: Chat, settings: Iterable[CapabilitySetting]) -> Effective:
 def _by_resending(recall: Holding) -> Ability:
     """What can't be edited in place is recalled and sent anew."""
     if recall.holds:
-        return Ability(True, "by a recall and a new message")
-    return Ability(False, f"needs recall: {recall.reason}")
+        return Ability(True, _("by a recall and a new message"))
+    return Ability(False, _("needs recall: %(reason)s") % {"reason": recall.reason})
 
 
 def _holding(name: str, ability: Ability, layers: Layers) -> Holding:
     said = layers.said
     if ability.can is False:
-        kept = "; the operator's “on” is kept" if said is not None and said.allowed else ""
-        return Holding(False, ability.reason + kept, layers)
+        return Holding(False, _refusal(ability, said), layers)
     if said is not None and not said.allowed:
         return Holding(False, said_by(said), layers)
     if lack := _lack(name):
@@ -185,19 +185,37 @@ def _holding(name: str, ability: Ability, layers: Layers) -> Holding:
     if said is not None:
         return Holding(True, said_by(said), layers)
     if ability.can is None:
-        return Holding(False, f"{ability.reason}: off until seen to work or set on", layers)
+        doubt = _("%(reason)s: off until seen to work or set on") % {"reason": ability.reason}
+        return Holding(False, doubt, layers)
     if name in OFF_UNTIL_SET:
-        return Holding(False, "off until the operator switches it on", layers)
+        return Holding(False, _("off until the operator switches it on"), layers)
     return Holding(True, ability.reason, layers)
+
+
+def _refusal(ability: Ability, said: CapabilitySetting | None) -> str:
+    """Why it can't be done; an operator's “on” waits for a platform that can."""
+    if said is None or not said.allowed:
+        return ability.reason
+    return _("%(reason)s; the operator's “on” is kept") % {"reason": ability.reason}
 
 
 def _lack(name: str) -> str:
     """What the site itself lacks for a name; empty where it has all."""
-    return "no TTS model is set" if name == "voice" and not site.ARISE_TTS_MODEL else ""
+    return _("no TTS model is set") if name == "voice" and not site.ARISE_TTS_MODEL else ""
 
 
 def said_by(row: CapabilitySetting) -> str:
     """Who set it, where and when, for operators: `operator admin, 2026-11-30`."""
-    who = f"operator {row.set_by.get_username()}" if row.set_by else "operator"
-    where = "" if row.bot_id is None else " for all chats of the bot"
-    return f"{who}{where}, {timezone.localdate(row.set_at)}"
+    told = {
+        "who": row.set_by.get_username() if row.set_by else "",
+        "day": timezone.localdate(row.set_at),
+    }
+    match row.set_by, row.bot_id:
+        case None, None:
+            return _("operator, %(day)s") % told
+        case None, _:
+            return _("operator for all chats of the bot, %(day)s") % told
+        case _, None:
+            return _("operator %(who)s, %(day)s") % told
+        case _:
+            return _("operator %(who)s for all chats of the bot, %(day)s") % told

@@ -9,6 +9,7 @@ from typing import IO
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from skills import folders, skillfile, store, texts
 from skills.errors import BadImport
@@ -25,6 +26,17 @@ class Kind(StrEnum):
     NEW = "new"
     CHANGED = "changed"
     UNCHANGED = "unchanged"
+
+    @property
+    def label(self) -> str:
+        """The word for a person."""
+        match self:
+            case Kind.NEW:
+                return pgettext("skill", "new")
+            case Kind.CHANGED:
+                return pgettext("skill", "changed")
+            case Kind.UNCHANGED:
+                return pgettext("skill", "unchanged")
 
 
 @dataclass(frozen=True, slots=True)

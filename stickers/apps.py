@@ -1,8 +1,10 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class StickersConfig(AppConfig):
     name = "stickers"
+    verbose_name = _("stickers")
 
     def ready(self) -> None:
         from stickers import (

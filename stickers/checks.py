@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from django.db import DatabaseError
+from django.utils.translation import gettext as _
 
 from core import doctor
 from core.doctor import Finding
@@ -17,10 +18,15 @@ def search() -> Iterable[Finding]:
     except DatabaseError:
         waiting = 0  # the line on the database says what is wrong
     if waiting:
-        message = f"{served}; {waiting} stickers wait for their vector"
-        yield Finding("sticker search", "warning", message, "the worker makes them within minutes")
+        message = _("%(served)s; %(waiting)s stickers wait for their vector") % {
+            "served": served,
+            "waiting": waiting,
+        }
+        yield Finding(
+            _("sticker search"), "warning", message, _("the worker makes them within minutes")
+        )
     else:
-        yield Finding("sticker search", "ok", served)
+        yield Finding(_("sticker search"), "ok", served)
 
 
 def load() -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from arise_site.languages import early as _
+
 READ_AND_ENTER = 0o5
 
 
@@ -60,8 +62,11 @@ def postgres_account(data: Path | None = None) -> Account:
             names.append(pwd.getpwuid(data.stat().st_uid).pw_name)
         except KeyError:
             raise EmbeddedError(
-                f"{data} belongs to user number {data.stat().st_uid}, which this machine does not"
-                " know: give it to the user postgres or nobody (chown -R)"
+                _(
+                    "%(data)s belongs to user number %(number)s, which this machine does not know: "
+                    "give it to the user postgres or nobody (chown -R)"
+                )
+                % {"data": data, "number": data.stat().st_uid}
             ) from None
     for name in [*names, "postgres", "nobody"]:
         try:
@@ -71,6 +76,8 @@ def postgres_account(data: Path | None = None) -> Account:
         if entry.pw_uid != 0:
             return Account(entry.pw_uid, entry.pw_gid, name, lent=True)
     raise EmbeddedError(
-        "Postgres refuses to run as root, and there is no user postgres or nobody to run it as:"
-        " run as an ordinary user or set DATABASE_URL"
+        _(
+            "Postgres refuses to run as root, and there is no user postgres or nobody to run "
+            "it as: run as an ordinary user or set DATABASE_URL"
+        )
     )

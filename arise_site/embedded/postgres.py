@@ -17,6 +17,7 @@ from arise_site import processes
 from arise_site.embedded import accounts, binaries, locations
 from arise_site.embedded.accounts import EmbeddedError
 from arise_site.embedded.server import Server
+from arise_site.languages import early as _
 
 MAJOR = "18"
 DATABASE = "arise"
@@ -48,7 +49,7 @@ class Postgres(Server):
         if self.data.exists():
             self._check_data()
         else:
-            say("creating the database")
+            say(_("creating the database"))
             self._create_data()
         self._make_socket_folder()
         self._clear_leftovers()
@@ -94,8 +95,11 @@ class Postgres(Server):
         link = self.home / "pg"
         if link.exists() and not self.account.reaches(link.resolve()):
             raise EmbeddedError(
-                f"the user {self.account.name}, who runs Postgres, can't reach {link}: let others"
-                " enter the folders above it, or run as the user who made it"
+                _(
+                    "the user %(name)s, who runs Postgres, can't reach %(link)s: let others enter "
+                    "the folders above it, or run as the user who made it"
+                )
+                % {"name": self.account.name, "link": link}
             )
         if not link.is_symlink() and not self.account.reaches(self.home):
             kept = binaries.system_folder(self.system) / f"home-{secrets.token_hex(6)}"
@@ -108,14 +112,20 @@ class Postgres(Server):
         owner = self.data.stat().st_uid
         if owner != self.account.uid:
             raise EmbeddedError(
-                f"{self.data} belongs to another user (number {owner}): run as the user who made"
-                " it, or set ARISE_HOME to a folder of your own"
+                _(
+                    "%(data)s belongs to another user (number %(owner)s): run as the user who made "
+                    "it, or set ARISE_HOME to a folder of your own"
+                )
+                % {"data": self.data, "owner": owner}
             )
         version = (self.data / "PG_VERSION").read_text(encoding="ascii").strip()
         if version != MAJOR:
             raise EmbeddedError(
-                f"{self.data} was made by Postgres {version}, this is Postgres {MAJOR}:"
-                " dump it with the old release and restore it into a new ARISE_HOME"
+                _(
+                    "%(data)s was made by Postgres %(version)s, this is Postgres %(major)s: dump it "
+                    "with the old release and restore it into a new ARISE_HOME"
+                )
+                % {"data": self.data, "version": version, "major": MAJOR}
             )
 
     def _create_data(self) -> None:
@@ -136,7 +146,10 @@ class Postgres(Server):
             **self._as_account(),
         )
         if made.returncode:
-            raise EmbeddedError(f"the database can't be created in {draft}: {reason(made.stderr)}")
+            raise EmbeddedError(
+                _("the database can't be created in %(draft)s: %(reason)s")
+                % {"draft": draft, "reason": reason(made.stderr)}
+            )
         draft.rename(self.data)
 
     def _make_socket_folder(self) -> None:
@@ -164,7 +177,7 @@ class Postgres(Server):
 
 def reason(said: str) -> str:
     """The last line that tells of trouble: what follows it is only how initdb tidied up."""
-    lines = said.strip().splitlines() or ["no reason given"]
+    lines = said.strip().splitlines() or [_("no reason given")]
     return next(
         (line for line in reversed(lines) if re.search("FATAL|PANIC|error:", line)), lines[-1]
     )

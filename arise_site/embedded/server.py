@@ -11,6 +11,7 @@ from typing import Any
 
 from arise_site import processes
 from arise_site.embedded.accounts import EmbeddedError
+from arise_site.languages import early as _
 
 LOG_LIMIT = 5_000_000
 
@@ -65,9 +66,12 @@ class Server(ABC):
         end = time.monotonic() + self.retry_seconds
         while not self._start_once(keep_open, cancelled):
             if cancelled():
-                raise EmbeddedError(f"{self.name}: the start was cancelled")
+                raise EmbeddedError(_("%(name)s: the start was cancelled") % {"name": self.name})
             if time.monotonic() > end:
-                raise EmbeddedError(f"{self.name} does not start: {self.last_words()}")
+                raise EmbeddedError(
+                    _("%(name)s does not start: %(words)s")
+                    % {"name": self.name, "words": self.last_words()}
+                )
             time.sleep(0.3)
 
     def stop(self, *, hurry: Callable[[], bool] = never) -> None:
@@ -86,8 +90,8 @@ class Server(ABC):
             lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-30:]
             told = [line for line in lines if "FATAL" in line or "rror" in line] or lines
             if told:
-                return f"{told[-1].strip()} (see {self.log})"
-        return f"see {self.log}"
+                return _("%(words)s (see %(log)s)") % {"words": told[-1].strip(), "log": self.log}
+        return _("see %(log)s") % {"log": self.log}
 
     def _start_once(self, keep_open: Sequence[int], cancelled: Callable[[], bool]) -> bool:
         args, more = self.launch_line()

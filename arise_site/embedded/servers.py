@@ -18,6 +18,7 @@ from arise_site.embedded.broker import Valkey
 from arise_site.embedded.locks import FileLock
 from arise_site.embedded.postgres import Postgres
 from arise_site.embedded.server import Server, never
+from arise_site.languages import early as _
 
 Say = Callable[[str], None]
 
@@ -65,7 +66,10 @@ class Servers:
             if cancelled():
                 return False
             if told and time.monotonic() > told:
-                say(f"waiting for the database of {self.home}, which another command is using")
+                say(
+                    _("waiting for the database of %(home)s, which another command is using")
+                    % {"home": self.home}
+                )
                 told = 0
             time.sleep(poll_seconds)
         return True
@@ -99,7 +103,7 @@ class Servers:
             if give_up():
                 return
             if told and time.monotonic() > told:
-                say("waiting for commands that still use the database")
+                say(_("waiting for commands that still use the database"))
                 told = 0
             time.sleep(poll_seconds)
 
@@ -123,7 +127,9 @@ class Servers:
         run.mkdir(mode=0o711, exist_ok=True)
         found = run.lstat()
         if run.is_symlink() or not run.is_dir() or found.st_uid != os.geteuid():
-            raise EmbeddedError(f"{run} belongs to another user: remove it, or set ARISE_HOME")
+            raise EmbeddedError(
+                _("%(run)s belongs to another user: remove it, or set ARISE_HOME") % {"run": run}
+            )
         run.chmod(0o711)
 
     def _remove_run_folder(self) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from botgateway import segments as wire
 from botgateway.simulator.world import Frame, Id, Said, World, wire_id
 
@@ -90,7 +92,7 @@ def _delete(world: World, params: Params) -> Answer:
         raise Refused(1200, "Recall failed")
     said.recalled = True
     events = [world.recall_event(said, world.self_id)]
-    return Answer(events=events, said=said, line="recalled")
+    return Answer(events=events, said=said, line=_("recalled"))
 
 
 def _get_message(world: World, params: Params) -> Answer:
@@ -175,7 +177,10 @@ def _poke(world: World, params: Params) -> Answer:
     group = params.get("group_id")
     chat = f"group:{_identifier(params, 'group_id')}" if group else f"private:{user}"
     event = world.poke_event(chat, world.self_id, user)
-    return Answer(events=[event], line=f"pokes {world.name(user)} in {chat}")
+    return Answer(
+        events=[event],
+        line=_("pokes %(name)s in %(chat)s") % {"name": world.name(user), "chat": chat},
+    )
 
 
 def _react(world: World, params: Params) -> Answer:
@@ -183,13 +188,13 @@ def _react(world: World, params: Params) -> Answer:
     emoji = str(_identifier(params, "emoji_id"))
     is_add = params.get("set", True) is not False
     event = world.reaction_event(said, world.self_id, emoji, is_add=is_add)
-    verb = "reacts with" if is_add else "takes back its"
-    return Answer({"result": 0}, [event], said, f"{verb} {shown_emoji(emoji)}")
+    told = _("reacts with %(emoji)s") if is_add else _("takes back its %(emoji)s")
+    return Answer({"result": 0}, [event], said, told % {"emoji": shown_emoji(emoji)})
 
 
 def _like(world: World, params: Params) -> Answer:
     user = _identifier(params, "user_id")
-    return Answer(line=f"likes the profile of {world.name(user)}")
+    return Answer(line=_("likes the profile of %(name)s") % {"name": world.name(user)})
 
 
 def _upload(kind: str, name: str) -> Callable[[World, Params], Answer]:
@@ -199,7 +204,9 @@ def _upload(kind: str, name: str) -> Callable[[World, Params], Answer]:
         file_id = f"/simulated-{world.next_id}"
         data = {"file": file_name, "file_id": file_id, "file_size": "0"}
         said = world.keep(chat, world.self_id, [{"type": "file", "data": data}])
-        return Answer({"file_id": file_id}, said=said, line=f"uploads {file_name}")
+        return Answer(
+            {"file_id": file_id}, said=said, line=_("uploads %(file)s") % {"file": file_name}
+        )
 
     return handler
 
@@ -210,12 +217,16 @@ def _constant(data: Any) -> Callable[[World, Params], Answer]:
 
 def shown_emoji(emoji: str) -> str:
     """An emoji id as a person reads it: up to 3 digits a QQ face, longer a code point."""
-    return chr(int(emoji)) if emoji.isdigit() and 3 < len(emoji) < 7 else f"face {emoji}"
+    return (
+        chr(int(emoji))
+        if emoji.isdigit() and 3 < len(emoji) < 7
+        else _("face %(number)s") % {"number": emoji}
+    )
 
 
 def shown(segments: list[dict[str, Any]], world: World) -> str:
     """A message as one readable line."""
-    words = {"image": "[image]", "record": "[voice]", "video": "[video]"}
+    words = {"image": _("[image]"), "record": _("[voice]"), "video": _("[video]")}
     pieces = []
     for segment in wire.parse(segments):
         match segment.type:
@@ -226,11 +237,11 @@ def shown(segments: list[dict[str, Any]], world: World) -> str:
             case "reply":
                 pieces.append("")
             case "file":
-                pieces.append(f"[file {segment.data.get('file')}]")
+                pieces.append(_("[file %(name)s]") % {"name": segment.data.get("file")})
             case "mface":
-                pieces.append(f"[sticker {segment.data.get('summary', '')}]")
+                pieces.append(_("[sticker %(name)s]") % {"name": segment.data.get("summary", "")})
             case "image" if segment.data.get("sub_type") == 1:
-                pieces.append(f"[sticker{_size(segment.data)}]")
+                pieces.append(_("[sticker%(size)s]") % {"size": _size(segment.data)})
             case other:
                 pieces.append(words.get(other, f"[{other}]"))
     return "".join(pieces)
@@ -241,7 +252,7 @@ def _size(data: Mapping[str, Any]) -> str:
     file = str(data.get("file", ""))
     if not file.startswith(INLINE):
         return ""
-    return f", {(len(file) - len(INLINE)) * 3 // 4:,} bytes"
+    return _(", %(count)s bytes") % {"count": f"{(len(file) - len(INLINE)) * 3 // 4:,}"}
 
 
 _HANDLERS: dict[str, Callable[[World, Params], Answer]] = {

@@ -10,6 +10,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import websockets
+from django.utils.translation import gettext as _
 from websockets.asyncio.client import ClientConnection, connect
 
 from botgateway.simulator.answers import Answer, Refused, answer
@@ -88,9 +89,15 @@ class SimulatedPlatform:
             )
         except websockets.InvalidStatus as error:
             code = error.response.status_code
-            raise HandshakeRefused(f"{_shown(self.url)} refused (HTTP {code})") from None
+            raise HandshakeRefused(
+                _("%(address)s refused (HTTP %(code)s)")
+                % {"address": _shown(self.url), "code": code}
+            ) from None
         except (OSError, TimeoutError, websockets.WebSocketException, ValueError) as error:
-            raise NoConnection(f"nothing to talk to at {_shown(self.url)}: {error}") from None
+            raise NoConnection(
+                _("nothing to talk to at %(address)s: %(error)s")
+                % {"address": _shown(self.url), "error": error}
+            ) from None
         self._start(self._read(self.socket))
         await self.send_event(
             self.world.event("meta_event", meta_event_type="lifecycle", sub_type="connect")
@@ -110,19 +117,21 @@ class SimulatedPlatform:
     async def wait_closed(self) -> tuple[int | None, str]:
         """Waits until the connection is closed; the close code and reason."""
         if self.socket is None:
-            raise NoConnection("never connected")
+            raise NoConnection(_("never connected"))
         await self.socket.wait_closed()
         return self.socket.close_code, self.socket.close_reason or ""
 
     async def send_frame(self, frame: Mapping[str, Any] | str | bytes) -> None:
         """Writes one frame, whatever it holds; raises NoConnection when there is none any more."""
         if self.socket is None:
-            raise NoConnection("not connected")
+            raise NoConnection(_("not connected"))
         raw = frame if isinstance(frame, str | bytes) else json.dumps(frame, ensure_ascii=False)
         try:
             await self.socket.send(raw)
         except websockets.ConnectionClosed as error:
-            raise NoConnection(f"the connection is closed: {error}") from None
+            raise NoConnection(
+                _("the connection is closed: %(error)s") % {"error": error}
+            ) from None
 
     async def send_event(self, event: Frame) -> None:
         """Tells the gateway an event."""

@@ -4,6 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from botgateway.simulator.answers import Answer, shown
 from botgateway.simulator.drawing import drawn
 from botgateway.simulator.platform import (
@@ -15,13 +18,15 @@ from botgateway.simulator.platform import (
 )
 from botgateway.simulator.world import Id, Said, wire_id
 
-HELP = """\
+HELP = gettext_lazy(
+    """\
   @bot hello            say it to the bot; without @bot the group says it among itself
   /as 10003 Bob         be somebody else           /private  /group 20001   go elsewhere
   /sticker [NAME|FILE]  send a sticker             /face [NAME]             send a market face
   /poke                 poke the bot
   /quote N words        quote message #N           /react N 👍              react to it
   /recall N             recall it                  /help                    /quit"""
+)
 
 MOST_PICTURE_BYTES = 4 * 2**20
 """An event holds it twice, and a frame may have 16 MiB."""
@@ -68,7 +73,7 @@ class Session:
         Raises NoConnection when the connection is lost and does not come back.
         """
         self._show_place()
-        self._write(HELP)
+        self._write(str(HELP))
         while True:
             line = await self._next(lines)
             if line is None:
@@ -80,18 +85,18 @@ class Session:
 
     async def obey(self, line: str) -> None:
         """Does what one line says; a line that is wrong is answered with how to write it."""
-        word, _, rest = line.partition(" ")
+        word, _space, rest = line.partition(" ")
         try:
             if word in self._commands:
                 await self._commands[word](rest.strip())
             elif word.startswith("/"):
-                raise Misused(f"no such command: {word} (see /help)")
+                raise Misused(_("no such command: %(word)s (see /help)") % {"word": word})
             elif line:
                 await self._say(line)
         except Misused as error:
             self._write(f"  ? {error}")
         except NoConnection as error:
-            self._write(f"  ? not done: {error}")
+            self._write(_("  ? not done: %(error)s") % {"error": error})
 
     def report(self, action: str, done: Answer) -> None:
         """Shows what the bot did."""
@@ -122,7 +127,7 @@ class Session:
         told = _closed(code, reason)
         if code in _REPLACED_CODES:
             raise NoConnection(told)
-        self._write(f"  ! {told}; dialling again")
+        self._write(_("  ! %(told)s; dialling again") % {"told": told})
         for attempt in range(1, RECONNECT_ATTEMPTS + 1):
             await asyncio.sleep(RECONNECT_SECONDS)
             await self._platform.close()
@@ -134,7 +139,7 @@ class Session:
                 if attempt == RECONNECT_ATTEMPTS:
                     raise
             else:
-                self._write("  ! connected again")
+                self._write(_("  ! connected again"))
                 return
 
     async def _linger(self, seconds: float) -> None:
@@ -142,7 +147,7 @@ class Session:
         while True:
             self._acted.clear()
             acted = asyncio.ensure_future(self._acted.wait())
-            done, _ = await asyncio.wait(
+            done, _pending = await asyncio.wait(
                 {acted, closed}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
             )
             acted.cancel()
@@ -166,12 +171,12 @@ class Session:
         in_group = self._chat.startswith("group:")
         if in_group and not mention and reply_to is None and not self._hinted:
             self._hinted = True
-            self._write("  (not addressed to the bot: begin with @bot for that)")
+            self._write(_("  (not addressed to the bot: begin with @bot for that)"))
 
     async def _become(self, rest: str) -> None:
-        user, _, name = rest.partition(" ")
+        user, _space, name = rest.partition(" ")
         if not user:
-            raise Misused("/as ID [NAME]")
+            raise Misused(_("/as ID [NAME]"))
         self._user = wire_id(user)
         if name or self._user not in self._platform.world.people:
             self._platform.world.people[self._user] = name.strip() or f"User {user}"
@@ -202,36 +207,42 @@ class Session:
 
     async def _poke(self, _rest: str) -> None:
         await self._platform.poke(self._chat, self._user)
-        self._write(f"  {self._name(self._user)} pokes {self._platform.world.bot_name}")
+        self._write(
+            _("  %(name)s pokes %(bot_name)s")
+            % {"name": self._name(self._user), "bot_name": self._platform.world.bot_name}
+        )
 
     async def _quote(self, rest: str) -> None:
-        said, words = self._picked(rest, "/quote N WORDS")
+        said, words = self._picked(rest, _("/quote N WORDS"))
         await self._say(words, reply_to=said.message_id)
 
     async def _react(self, rest: str) -> None:
-        said, emoji = self._picked(rest, "/react N EMOJI")
+        said, emoji = self._picked(rest, _("/react N EMOJI"))
         if not emoji or (len(emoji.rstrip("\ufe0f")) > 1 and not emoji.isdigit()):
-            raise Misused("/react N EMOJI, the emoji one character or a number")
+            raise Misused(_("/react N EMOJI, the emoji one character or a number"))
         await self._platform.react(
             said, self._user, emoji if emoji.isdigit() else str(ord(emoji[0]))
         )
-        self._write(f"  {self._name(self._user)} reacts to #{self._number(said)} with {emoji}")
+        self._write(
+            _("  %(name)s reacts to #%(number)s with %(emoji)s")
+            % {"name": self._name(self._user), "number": self._number(said), "emoji": emoji}
+        )
 
     async def _recall(self, rest: str) -> None:
-        said, _ = self._picked(rest, "/recall N")
+        said, _words = self._picked(rest, _("/recall N"))
         await self._platform.recall(said)
-        self._write(f"  #{self._number(said)} was recalled")
+        self._write(_("  #%(number)s was recalled") % {"number": self._number(said)})
 
     async def _help(self, _rest: str) -> None:
-        self._write(HELP)
+        self._write(str(HELP))
 
     def _picked(self, rest: str, usage: str) -> tuple[Said, str]:
-        number, _, words = rest.partition(" ")
+        number, _space, words = rest.partition(" ")
         number = number.removeprefix("#")
         if not (number.isascii() and number.isdigit()):
-            raise Misused(f"{usage}, N the number of a message above")
+            raise Misused(_("%(usage)s, N the number of a message above") % {"usage": usage})
         if not 1 <= int(number) <= len(self._numbered):
-            raise Misused(f"there is no message #{number}")
+            raise Misused(_("there is no message #%(number)s") % {"number": number})
         return self._numbered[int(number) - 1], words.strip()
 
     def _number(self, said: Said) -> int:
@@ -246,7 +257,10 @@ class Session:
         self._write(f"#{self._number(said)} {self._name(said.sender_id)}{where}: {words}")
 
     def _show_place(self) -> None:
-        self._write(f"You are {self._name(self._user)} ({self._user}) in {self._chat}.")
+        self._write(
+            _("You are %(name)s (%(user)s) in %(chat)s.")
+            % {"name": self._name(self._user), "user": self._user, "chat": self._chat}
+        )
 
     def _name(self, user: Id) -> str:
         return self._platform.world.name(user)
@@ -262,10 +276,13 @@ def _picture(named: str) -> bytes:
     except (OSError, ValueError) as error:
         raise Misused(f"{named}: {error}") from None
     if len(content) > MOST_PICTURE_BYTES:
-        raise Misused(f"{named} is larger than {MOST_PICTURE_BYTES:,} bytes")
+        raise Misused(
+            _("%(named)s is larger than %(most)s bytes")
+            % {"named": named, "most": f"{MOST_PICTURE_BYTES:,}"}
+        )
     return content
 
 
 def _closed(code: int | None, reason: str) -> str:
     told = " ".join(str(one) for one in (code, reason) if one)
-    return f"the gateway closed the connection ({told or 'no reason told'})"
+    return _("the gateway closed the connection (%(told)s)") % {"told": told or _("no reason told")}

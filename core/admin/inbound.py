@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from core import reach, records
-from core.admin import display, turn_story
+from core.admin import display, reasons, turn_story
 from core.admin.facts import ChatFilter, FactAdmin
 from core.models import Decision, InboundItem
 
@@ -73,7 +73,7 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
             return "–"
         verdict = Decision.Verdict(covering["verdict"])
         label = display.label(verdict.label, verdict.value)
-        return format_html("{} {}", label, covering["reason"])
+        return format_html("{} {}", label, reasons.told(covering["reason"]).said)
 
     @admin.display(description=_("sender"), ordering="sender_id")
     def sender(self, item: InboundItem) -> SafeString:
@@ -98,7 +98,7 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
 @admin.register(Decision)
 class DecisionAdmin(FactAdmin[Decision]):
     belongs = reach.to_chat()
-    list_display = (_DECIDED, "chat", "shown_verdict", "reason", "items", "turn_link")
+    list_display = (_DECIDED, "chat", "shown_verdict", "shown_reason", "items", "turn_link")
     list_display_links = (_DECIDED,)
     list_select_related = ("chat",)
     list_filter = ("verdict", "chat__bot", "created_at", ChatFilter)
@@ -123,6 +123,10 @@ class DecisionAdmin(FactAdmin[Decision]):
     @admin.display(description=_("verdict"), ordering="verdict")
     def shown_verdict(self, decision: Decision) -> SafeString:
         return display.label(decision.get_verdict_display(), decision.verdict)
+
+    @admin.display(description=_("reason"), ordering="reason")
+    def shown_reason(self, decision: Decision) -> str:
+        return str(reasons.told(decision.reason).said)
 
     @admin.display(description=_("items"))
     def items(self, decision: Decision) -> SafeString:

@@ -25,7 +25,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from core import by_hand, reach, standing
-from core.admin import banners, display, moderating, review, versions
+from core.admin import banners, display, moderating, reasons, review, versions
 from core.admin.facts import ChatFilter
 from core.admin.moderating import ModeratingAdmin
 from core.admin.settling import UNKNOWN, settle_and_tell
@@ -149,7 +149,8 @@ class SentMessageAdmin(ModeratingAdmin[SentMessage]):
 
     @admin.display(description=gettext_lazy("reason"))
     def reason(self, message: SentMessage) -> str:
-        return (message.entry.reason or message.entry.held) if message.entry else ""
+        entry = message.entry
+        return reasons.told_of_entry(entry.reason or entry.held) if entry else ""
 
     @admin.display(description=gettext_lazy("error in words"))
     def error(self, message: SentMessage) -> str:
@@ -169,7 +170,7 @@ class HeldFilter(admin.SimpleListFilter):
     def lookups(
         self, request: HttpRequest, model_admin: "DjangoModelAdmin[Any]"
     ) -> list[tuple[str, str]]:
-        return [(reason, reason) for reason in standing.REASONS if reason]
+        return [(code, reasons.told_of_entry(code)) for code in standing.REASONS if code]
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[OutboxEntry]
@@ -187,8 +188,8 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         "chat",
         "action",
         "shown_state",
-        "reason",
-        "held",
+        "shown_reason",
+        "shown_held",
         "said",
         _DUE,
         _SETTLED,
@@ -208,7 +209,7 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
                     "shown_content",
                     ("action", "shown_state"),
                     "subject",
-                    ("reason", "held"),
+                    ("shown_reason", "shown_held"),
                     ("approved_at", "by_hand", "decided_by"),
                     "error",
                     ("shown_target", "shown_waits_for"),
@@ -243,6 +244,8 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         "shown_message",
         "shown_content",
         "shown_state",
+        "shown_reason",
+        "shown_held",
         "shown_target",
         "shown_waits_for",
         "shown_history",
@@ -412,6 +415,14 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
     @admin.display(description=gettext_lazy("state"), ordering="state")
     def shown_state(self, entry: OutboxEntry) -> SafeString:
         return display.label(entry.get_state_display(), entry.state)
+
+    @admin.display(description=gettext_lazy("reason"), ordering="reason")
+    def shown_reason(self, entry: OutboxEntry) -> str:
+        return reasons.told_of_entry(entry.reason)
+
+    @admin.display(description=gettext_lazy("held"), ordering="held")
+    def shown_held(self, entry: OutboxEntry) -> str:
+        return reasons.told_of_entry(entry.held)
 
     @admin.display(description=gettext_lazy("content"))
     def said(self, entry: OutboxEntry) -> SafeString:

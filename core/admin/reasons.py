@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from core import budgets, standing
+from core import budgets, outbox, sending, standing
+from core.models.turns import Trigger
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,33 @@ _KNOWN = {
 }
 
 
+_OF_ENTRIES = {
+    "refused": _("The platform refused it."),
+    "recall_refused": _("The platform refused to take it back."),
+    "not_recalled": _("The platform did not take it back."),
+    "unclear_answer": _("The platform's answer does not tell whether it was done."),
+    "unsendable": _("It can't be sent as it is."),
+    "sender_lost": _("The gateway went away while it was being sent."),
+    sending.CONNECTION_LOST: _("The connection was lost while it was being sent."),
+    "not_delivered": _("The chat's history does not have it."),
+    "not_sent_says_operator": _("An operator said that it was not sent."),
+    "recalled": _("It was taken back before it left."),
+    "recalled_by_hand": _("It was taken back on the bot's own account."),
+    "recalled_by_admin": _("An administrator of the group took it back."),
+    sending.RECALLED_BY_OPERATOR: _("An operator took it back."),
+    outbox.BY_OPERATOR: _("An operator discarded it."),
+    "question_recalled": _("Who had asked took the question back."),
+}
+
+
+def told_of_entry(code: str) -> str:
+    """What the reason of an Outbox entry means, in a sentence; empty for none."""
+    return str(_OF_ENTRIES.get(code) or told(code).said) if code else ""
+
+
 def told(code: str) -> Reason:
-    """What a code means; one that has no words here stands for itself."""
+    """What a code means; one that has no words here stands for itself. An answer's code is what
+    addressed the bot."""
+    if code in Trigger.values:
+        return Reason(Trigger(code).label)
     return _KNOWN.get(code) or Reason(code)

@@ -21,6 +21,11 @@ def width(text: str) -> int:
     )
 
 
+def padded(text: str, columns: int) -> str:
+    """`text` and blanks, `columns` wide in a terminal."""
+    return text + " " * (columns - width(text))
+
+
 def shortened(text: str, columns: int) -> str:
     """`text` in at most `columns` columns, with an ellipsis where some of it is left off."""
     if width(text) <= columns:
@@ -40,5 +45,5 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], widest: int = 4
     cells += [[shortened(printable(cell), widest) for cell in row] for row in rows]
     columns = [max(width(row[index]) for row in cells) for index in range(len(headers))]
     for row in cells:
-        padded = [cell + " " * (columns[i] - width(cell)) for i, cell in enumerate(row)]
-        yield _GAP.join(padded).rstrip()
+        filled = [padded(cell, columns[i]) for i, cell in enumerate(row)]
+        yield _GAP.join(filled).rstrip()

@@ -5,6 +5,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from core.models.bots import Bot
 
@@ -27,7 +28,7 @@ class Chat(models.Model):
     """
 
     class Kind(models.TextChoices):
-        GROUP = "group", _("group")
+        GROUP = "group", pgettext_lazy("chat", "group")
         PRIVATE = "private", _("private chat")
 
     bot = models.ForeignKey(Bot, models.CASCADE, related_name="chats", verbose_name=_("bot"))

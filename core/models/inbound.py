@@ -4,6 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from core.models.bots import Bot
 from core.models.chats import Chat
@@ -124,7 +125,9 @@ class InboundItem(models.Model):
         help_text=_("It was old already when it came in: stored, but it wakes nothing."),
     )
     recalled_at = models.DateTimeField(_("recalled"), null=True, blank=True)
-    sent_at = models.DateTimeField(_("sent"), help_text=_("The platform's time."))
+    sent_at = models.DateTimeField(
+        pgettext_lazy("time", "sent"), help_text=_("The platform's time.")
+    )
     received_at = models.DateTimeField(_("received"))
     turn = models.ForeignKey(
         Turn,

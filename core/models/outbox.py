@@ -308,4 +308,4 @@ class OutboxEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.action} #{self.pk} {self.state}"
+        return f"{self.get_action_display()} #{self.pk} {self.get_state_display()}"

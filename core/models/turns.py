@@ -85,7 +85,7 @@ class Turn(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"#{self.pk} {self.state}"
+        return f"#{self.pk} {self.get_state_display()}"
 
     @property
     def is_forgotten(self) -> bool:

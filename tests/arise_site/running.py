@@ -70,7 +70,8 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     # An endpoint that nobody serves: these tests run no turn.
     given = {"ARISE_HOME": str(home), "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
-    return {**kept, **given, "ARISE_ENV_FILE": os.devnull, **more}
+    said = {"LANG": "C.UTF-8", "LC_ALL": "", "LC_MESSAGES": ""}
+    return {**kept, **given, **said, "ARISE_ENV_FILE": os.devnull, **more}
 
 
 def free_port() -> int:

@@ -349,7 +349,7 @@ def test_an_item_tells_why_it_was_not_answered(admin_client: Client) -> None:
         reverse("admin:core_inbounditem_changelist"),
         reverse("admin:core_inbounditem_change", args=[item.pk]),
     ):
-        assert "not_addressed" in admin_client.get(url).content.decode()
+        assert "Nobody addressed the bot." in admin_client.get(url).content.decode()
 
 
 def test_a_chat_leads_to_what_happened_in_it(admin_client: Client) -> None:

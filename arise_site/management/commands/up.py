@@ -6,6 +6,8 @@ import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from arise_site.database import SetUpError
 from arise_site.embedded.accounts import EmbeddedError
@@ -15,10 +17,12 @@ from arise_site.supervisor import StartError, Supervisor
 
 
 class Command(BaseCommand):
-    help = (
-        "Starts what is missing (the embedded Postgres and broker, unless DATABASE_URL and REDIS_URL"
-        " name others), migrates, makes the first operator, then runs web, worker and scheduler until"
-        " Ctrl-C or SIGTERM. PORT, HOST and the rest come from the environment or .env."
+    help = str(
+        gettext_lazy(
+            "Starts what is missing (the embedded Postgres and broker, unless DATABASE_URL and REDIS_URL"
+            " name others), migrates, makes the first operator, then runs web, worker and scheduler until"
+            " Ctrl-C or SIGTERM. PORT, HOST and the rest come from the environment or .env."
+        )
     )
     requires_system_checks: list[str] = []
 
@@ -26,7 +30,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--with-parent",
             action="store_true",
-            help="Stop as well when the process that started this one ends (used by `make run`).",
+            help=_(
+                "Stop as well when the process that started this one ends (used by `make run`)."
+            ),
         )
 
     def handle(self, *args: Any, with_parent: bool = False, **options: Any) -> None:

@@ -10,6 +10,8 @@ from typing import Any, TextIO
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from botgateway import fields
 from botgateway.simulator import bots
@@ -21,34 +23,38 @@ from botgateway.simulator.world import World, wire_id
 class Command(BaseCommand):
     """Connects to the gateway and obeys lines of standard input."""
 
-    help = (
-        "Connects to the gateway as an invented bot over a real WebSocket; what you type is said "
-        "by people there, and what the bot does is shown. Lines may also be piped in."
+    help = str(
+        gettext_lazy(
+            "Connects to the gateway as an invented bot over a real WebSocket; what you type is said "
+            "by people there, and what the bot does is shown. Lines may also be piped in."
+        )
     )
     requires_system_checks = []
     stealth_options = ("stdin",)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--url", default="", help="the gateway (default: the one of `up` here)")
-        parser.add_argument("--bot", default="", metavar="SELF_ID", help="connect as this bot")
-        parser.add_argument("--token", default="", help="its token; needed with --bot")
-        parser.add_argument("--group", default="20001", help="the group you begin in")
-        parser.add_argument("--user", default="10002", help="who you begin as")
-        parser.add_argument("--name", default="Ann", help="how that one is called")
+        parser.add_argument(
+            "--url", default="", help=_("the gateway (default: the one of `up` here)")
+        )
+        parser.add_argument("--bot", default="", metavar="SELF_ID", help=_("connect as this bot"))
+        parser.add_argument("--token", default="", help=_("its token; needed with --bot"))
+        parser.add_argument("--group", default="20001", help=_("the group you begin in"))
+        parser.add_argument("--user", default="10002", help=_("who you begin as"))
+        parser.add_argument("--name", default="Ann", help=_("how that one is called"))
         parser.add_argument(
             "--linger",
             type=float,
             default=12.0,
             metavar="SECONDS",
-            help="at the end of the input, leave once the bot was quiet for this long",
+            help=_("at the end of the input, leave once the bot was quiet for this long"),
         )
 
     def handle(self, *_args: Any, **options: Any) -> None:
         for name in ("group", "user"):
             if not options[name].strip():
-                raise CommandError(f"--{name} needs an id")
+                raise CommandError(_("--%(name)s needs an id") % {"name": name})
         if options["linger"] < 0:
-            raise CommandError("--linger needs seconds, 0 or more")
+            raise CommandError(_("--linger needs seconds, 0 or more"))
         platform = self._platform(options)
         stdin = options.get("stdin") or sys.stdin
         try:
@@ -61,16 +67,18 @@ class Command(BaseCommand):
     def _platform(self, options: dict[str, Any]) -> SimulatedPlatform:
         if options["bot"]:
             if not options["token"]:
-                raise CommandError("--bot needs --token: `manage.py addbot` prints it once")
+                raise CommandError(_("--bot needs --token: `manage.py addbot` prints it once"))
             self_id, token, name = options["bot"], options["token"], "bot"
         else:
             try:
                 bot, token = bots.provide()
             except DatabaseError as error:
                 reason = str(error).splitlines()[0]
-                raise CommandError(f"no database ({reason}); is `manage.py up` running?") from None
+                raise CommandError(
+                    _("no database (%(reason)s); is `manage.py up` running?") % {"reason": reason}
+                ) from None
             if not bot.enabled:
-                raise CommandError(f"the bot {bot} is disabled in the console")
+                raise CommandError(_("the bot %(bot)s is disabled in the console") % {"bot": bot})
             self_id, name = bot.self_id, bot.name
         world = World(wire_id(self_id), name or "Simulator")
         world.people[wire_id(options["user"])] = options["name"]
@@ -92,7 +100,10 @@ class Command(BaseCommand):
         platform.on_action = session.report
         async with platform:
             world = platform.world
-            self._write(f"Connected to {platform.url} as {world.bot_name} ({world.self_id}).")
+            self._write(
+                _("Connected to %(url)s as %(bot_name)s (%(self_id)s).")
+                % {"url": platform.url, "bot_name": world.bot_name, "self_id": world.self_id}
+            )
             await session.run(_lines(stdin), linger_seconds=options["linger"])
 
     def _write(self, line: str) -> None:

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.management.tables import printable
+from core.management.tables import padded, printable
 from skills import importing
 from skills.errors import BadImport
 from skills.importing import Kind, Report
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             raise CommandError(_("%(why)s Nothing was changed.") % {"why": why}) from None
         for change in report.changes:
             parts = f": {', '.join(change.parts)}" if change.parts else ""
-            self.stdout.write(printable(f"{change.kind:<9}  {change.name}{parts}"))
+            self.stdout.write(printable(f"{padded(change.kind.label, 9)}  {change.name}{parts}"))
         self.stdout.write(told(report, dry_run=dry_run))
 
 
