@@ -142,7 +142,7 @@ def test_a_conversation_with_a_sticker_a_poke_and_a_recall(
     heard.find_element(By.CSS_SELECTOR, "[data-act=recall]").click()
     player.find(".playground-line.recalled")
     recalled = InboundItem.objects.filter(chat__bot=bot, recalled_at__isnull=False)
-    assert becomes(lambda: [item.text.strip() for item in recalled] == ["hello bear"])
+    assert becomes(lambda: [item.text.strip() for item in recalled.all()] == ["hello bear"])
     kinds = InboundItem.objects.filter(chat__bot=bot).values_list("kind", flat=True)
     assert sorted(kinds) == ["message", "message", "poke"]
 
