@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup setup-dev run test browser check fmt
+.PHONY: setup setup-dev run test browser check fmt messages
 
 setup:
 	@$(PYTHON) arise_site/bootstrap.py requirements.txt
@@ -31,3 +31,7 @@ check: setup-dev
 fmt: setup-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Takes new words of the code into locale/, and compiles it; translate what it names, then run it again.
+messages: setup-dev
+	DJANGO_SETTINGS_MODULE=tests.settings_offline $(BIN)/python -m tests.catalogue

@@ -11,7 +11,7 @@ from django.templatetags.static import static
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
-from arise_site import env, keys, runfile
+from arise_site import env, keys, languages, runfile
 from arise_site.embedded import locations
 
 ENV = env.read()
@@ -78,6 +78,7 @@ MIDDLEWARE = [
     "arise_site.middleware.actor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "arise_site.preferences.personal",
     "arise_site.second_factor.demand",
     "axes.middleware.AxesMiddleware",
 ]
@@ -178,8 +179,8 @@ CONTENT_SECURITY_POLICY = {
 }
 
 LANGUAGE_CODE = "en"
-# Chinese comes with its catalogue: half a translation reads worse than none.
-LANGUAGES = [("en", "English")]
+LANGUAGES = list(languages.NAMES.items())
+LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = ["arise_site.formats"]
 TIME_ZONE = ENV.time_zone
 USE_TZ = True
@@ -283,7 +284,11 @@ UNFOLD: dict[str, Any] = {
     "ENVIRONMENT": "arise_site.dashboard.environment",
     "STYLES": [lambda _request: static("console/console.css")],
     "ACCOUNT": {
-        "navigation": [{"title": _("Second factor"), "link": reverse_lazy("second_factor")}]
+        "navigation": [
+            {"title": _("Language and time"), "link": reverse_lazy("preferences")},
+            {"title": _("Second factor"), "link": reverse_lazy("second_factor")},
+            {"title": _("Change password"), "link": reverse_lazy("admin:password_change")},
+        ]
     },
     "SIDEBAR": {"navigation": "arise_site.navigation.sidebar"},
 }

@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from arise_site import dashboard, health, metrics, second_factor
+from arise_site import dashboard, health, metrics, preferences, second_factor
 
 
 def no_icon(request: HttpRequest) -> HttpResponse:
@@ -18,6 +18,7 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/second-factor/", include(second_factor.urls())),
     path("admin/overview/", dashboard.refreshed, name="overview"),
+    path("admin/preferences/", include(preferences.urls())),
     path("admin/", admin.site.urls),
     path("healthz", health.healthz),
     path("readyz", health.readyz),

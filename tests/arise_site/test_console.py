@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script>\u202e"
 REGISTERED = list(admin.site._registry)
 FACTS = [model for model, page in admin.site._registry.items() if isinstance(page, FactAdmin)]
-LANGUAGES = ["en"]
+LANGUAGES = ["en", "zh-hans"]
 
 
 def name(model: type[Model]) -> str:

@@ -79,6 +79,7 @@ WITHOUT_ROWS = {
     "password_change_done",
     "jsi18n",
     "view_on_site",
+    "preferences",
     "second_factor",
     "second_factor_ask",
     "second_factor_set_up",

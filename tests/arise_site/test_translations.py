@@ -1,0 +1,126 @@
+"""Every word that people see is in Chinese, too: the catalogue has all of them, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog
+
+from tests import bare, catalogue
+from tests.catalogue import CHECKOUT, ROOMS, Key
+
+MINE: dict[Key, set[str]] = {
+    ("", "Hello, %(name)s."): {"room.py"},
+    ("", ("%(count)d bot", "%(count)d bots")): {"room.py"},
+}
+
+
+def small(**other: str) -> Catalog:
+    made = Catalog(locale="zh_Hans", fuzzy=False)
+    made.add("Hello, %(name)s.", "你好，%(name)s。")
+    made.add(("%(count)d bot", "%(count)d bots"), ("%(count)d 个机器人",))
+    for name, string in other.items():
+        made.add(name, string)
+    return made
+
+
+def test_everything_is_translated() -> None:
+    found = catalogue.problems(catalogue.wanted(), catalogue.kept(), catalogue.compiled())
+    assert found == [], "run `make messages` and translate what it names"
+
+
+@pytest.mark.parametrize("root", [*ROOMS, "templates"])
+def test_nothing_that_people_see_is_left_unmarked(root: str) -> None:
+    assert list(bare.of_folder(CHECKOUT / root)) == []
+
+
+def test_a_whole_catalogue_has_no_problems() -> None:
+    assert catalogue.problems(MINE, small(), small()) == []
+
+
+def test_a_new_string_is_missed() -> None:
+    more = {**MINE, ("", "Goodbye."): {"room.py"}}
+    assert catalogue.problems(more, small(), small()) == ["not in the catalogue: Goodbye."]
+
+
+def test_what_is_gone_from_the_code_is_found() -> None:
+    has_more = small(Goodbye="再见")
+    assert catalogue.problems(MINE, has_more, has_more) == ["no longer used: Goodbye"]
+
+
+@pytest.mark.parametrize(
+    ("string", "problem"),
+    [
+        ("", "not translated"),
+        ("你好。", "other placeholders"),
+        ("你好，%(named)s。", "other placeholders"),
+        (" 你好，%(name)s。", "other spaces around it"),
+    ],
+)
+def test_a_doubtful_translation_is_found(string: str, problem: str) -> None:
+    doubtful = small()
+    doubtful["Hello, %(name)s."].string = string
+    assert f"{problem}: Hello, %(name)s." in catalogue.problems(MINE, doubtful, doubtful)
+
+
+def test_a_stale_compiled_file_is_found() -> None:
+    newer = small()
+    newer["Hello, %(name)s."].string = "您好，%(name)s。"
+    assert catalogue.problems(MINE, newer, small()) == [
+        "the .mo has other words than the .po: run `make messages`"
+    ]
+
+
+def test_messages_are_read_out_of_code_and_templates(tmp_path: Path) -> None:
+    (tmp_path / "room.py").write_text('_("Hello") or ngettext("one", "many", 2) or gettext(name)')
+    (tmp_path / "page.html").write_text(
+        '{% load i18n %}{% translate "Save" %}{% blocktranslate trimmed %}\n to  \n {{ x }}'
+        "{% endblocktranslate %}"
+    )
+    assert {key for key, _path in catalogue.of_folder(tmp_path)} == {
+        ("", "Hello"),
+        ("", ("one", "many")),
+        ("", "Save"),
+        ("", "to %(x)s"),
+    }
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'name = CharField(verbose_name="shown")',
+        'name = CharField(help_text=f"shown {x}")',
+        'messages.error(request, "shown")',
+        'raise CommandError("shown" % x)',
+        '@admin.display(description="shown")\ndef f(): ...',
+        'class Meta:\n    verbose_name = "shown"',
+        'class State(TextChoices):\n    OPEN = "open", "shown"',
+        'self.stdout.write(f"shown {x}")',
+    ],
+)
+def test_bare_words_in_code_are_found(code: str) -> None:
+    assert len(bare.in_python(code)) == 1
+
+
+def test_words_for_programs_are_let_be() -> None:
+    assert bare.in_python('log.error("x y")\nraise ValueError("abc")\nf(name="abc")') == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p>shown</p>",
+        '<input placeholder="shown">',
+        '<img alt="shown">',
+        "{% if x %}shown{% endif %}",
+    ],
+)
+def test_bare_words_in_templates_are_found(page: str) -> None:
+    assert bare.in_template(page) == ["shown"]
+
+
+def test_marked_words_in_templates_are_let_be() -> None:
+    page = (
+        '{% comment %}a b{% endcomment %}<p class="wide">{% translate "Save" %} {{ x }} → 7'
+        "{% blocktranslate %}all of it{% endblocktranslate %}</p><code>manage.py</code>"
+    )
+    assert bare.in_template(page) == []
