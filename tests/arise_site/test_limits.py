@@ -84,7 +84,7 @@ WITHOUT_ROWS = {
     "second_factor_ask",
     "second_factor_set_up",
 }
-TOLD_APART = {"index", "app_list", "search", "autocomplete"}
+TOLD_APART = {"index", "overview", "app_list", "search", "autocomplete"}
 """Pages of the site that show rows or names of pages; each has a test here."""
 
 CUSTOM = {

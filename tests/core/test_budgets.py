@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
+import time_machine
 from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
@@ -134,3 +135,9 @@ def test_what_was_reserved_before_midnight_is_settled_on_its_day(settings: Setti
     budgets.count_tokens(chat, purpose=LEARNING, reserved_at=evening, tokens=7)
     rows = ModelCallCount.objects.order_by("day").values_list("day", "calls", "tokens")
     assert list(rows) == [(date(2026, 5, 1), 1, 7), (date(2026, 5, 2), 2, 0)]
+
+
+def test_days_are_the_sites_also_for_a_person_who_lives_where_it_is_tomorrow() -> None:
+    evening = datetime(2026, 3, 1, 20, 30, tzinfo=UTC)
+    with time_machine.travel(evening, tick=False), timezone.override("Asia/Shanghai"):
+        assert budgets.today() == evening.date()
