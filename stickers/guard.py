@@ -16,7 +16,7 @@ from django.template.loader import render_to_string
 
 from core.errors import ModelFailure
 from core.llm import client
-from core.models import Bot
+from core.models import Bot, Chat
 from stickers import recognition
 from stickers.recognition import Learned, Unusable
 
@@ -48,11 +48,11 @@ class Judgement:
     tokens: int = 0
 
 
-def judge(learned: Learned, bot: Bot) -> Judgement:
-    """Whether what was learned may be kept for a bot. May wait for a model, where one is set."""
-    if veto := by_rules(learned.texts(), bot):
+def judge(learned: Learned, chat: Chat) -> Judgement:
+    """Whether what was learned may be kept in a chat, whose persona is asked. May wait for a model, where one is set."""
+    if veto := by_rules(learned.texts(), chat.bot):
         return Judgement(veto)
-    return _by_model(learned, bot) if settings.ARISE_GUARD_MODEL else Judgement("")
+    return _by_model(learned, chat.persona) if settings.ARISE_GUARD_MODEL else Judgement("")
 
 
 def by_rules(texts: Iterable[str], bot: Bot) -> str:
@@ -67,11 +67,13 @@ def by_rules(texts: Iterable[str], bot: Bot) -> str:
     return ""
 
 
-def _by_model(learned: Learned, bot: Bot) -> Judgement:
-    persona = {"persona": bot.persona.strip()}
+def _by_model(learned: Learned, persona: str) -> Judgement:
     texts = {"texts": "\n".join(learned.texts())}
     messages = [
-        {"role": "system", "content": render_to_string("prompts/sticker_guard.txt", persona)},
+        {
+            "role": "system",
+            "content": render_to_string("prompts/sticker_guard.txt", {"persona": persona}),
+        },
         {"role": "user", "content": render_to_string("prompts/sticker_guard_request.txt", texts)},
     ]
     try:

@@ -210,7 +210,7 @@ def _rejected(sight: Sight, picture: Picture, verdict: Verdict, reason: str, tok
 def _judged(chat: Chat, learned: Learned, at: datetime, calls: int) -> guard.Judgement:
     """The guard's judgement, counted; `calls` were reserved for it, at that time."""
     give_back()
-    judgement = guard.judge(learned, chat.bot)
+    judgement = guard.judge(learned, chat)
     if judgement.asked:
         tokens = judgement.tokens
         budgets.count_tokens(chat, purpose=LEARNING, reserved_at=at, tokens=tokens)
