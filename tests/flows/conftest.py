@@ -67,11 +67,16 @@ def bot(site: Site, script: Script, django_db_blocker: DjangoDbBlocker) -> Itera
 
 
 def remove(bot: Bot) -> None:
-    """Remove a bot although a worker may still be writing about it: each try is all or nothing."""
+    """Remove a bot although a worker may still be writing about it."""
     RefusedConnection.objects.all().delete()
+    insist(bot.delete)
+
+
+def insist(delete: Callable[[], object]) -> None:
+    """Delete something although a worker may still be writing about it: each try is all or nothing."""
     for tries_left in reversed(range(20)):
         try:
-            bot.delete()
+            delete()
         except IntegrityError:
             if not tries_left:
                 raise

@@ -16,7 +16,7 @@ from tests.factories import make_chat
 from tests.fakes.model import Script, ScriptedModel, assistant, says
 from tests.fakes.onebot import FakeOneBot
 from tests.fakes.site import Site
-from tests.flows.conftest import EYES, NAPCAT, Platform
+from tests.flows.conftest import EYES, NAPCAT, Platform, insist
 from tests.flows.test_conversation import GROUP
 from tests.flows.test_silence import mute, silenced
 from tests.flows.waiting import ended_turns, eventually, in_database, rows
@@ -39,7 +39,7 @@ def eyes(all_eyes: Script) -> Iterator[Script]:
     all_eyes.always(SEEN)
     all_eyes.requests.clear()
     yield all_eyes
-    Picture.objects.all().delete()  # the next test's stickers are new ones again
+    insist(Picture.objects.all().delete)  # the next test's stickers are new ones again
 
 
 @pytest.fixture
