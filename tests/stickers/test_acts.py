@@ -66,7 +66,7 @@ def test_what_was_rejected_keeps_no_word_and_no_picture(
     bea: User, django_capture_on_commit_callbacks: Any
 ) -> None:
     told = {"use_when": "w1", "avoid_when": "w2", "moods": ["w3"], "words": "w4"}
-    sticker = shown(make_chat(), "w5", market_face={"key": "w6"}, pinned=True, **told)
+    sticker = shown(make_chat(), "rejected words", market_face={"key": "w6"}, pinned=True, **told)
     vector_of(sticker)
     sha256 = sticker.picture.sha256
     with django_capture_on_commit_callbacks(execute=True):
@@ -78,7 +78,7 @@ def test_what_was_rejected_keeps_no_word_and_no_picture(
     assert store.read(sha256) is None
     assert not StickerVector.objects.exists()
     assert kept(bea) == [(sticker.ref, "Rejected.")]
-    assert not [entry for entry in LogEntry.objects.all() if "w5" in entry.object_repr]
+    assert not [entry for entry in LogEntry.objects.all() if "rejected words" in entry.object_repr]
 
 
 @pytest.mark.parametrize(("state", "left"), [("stored", "x"), ("learning", "x"), ("vetoed", "")])
