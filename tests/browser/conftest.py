@@ -8,7 +8,7 @@ from typing import TypeVar
 import pytest
 from django.contrib.auth.models import User
 from pytest_django.live_server_helper import LiveServer
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import NoSuchElementException, WebDriverException
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -73,8 +73,8 @@ class Browser:
         self.complaints()
 
     def _wait(self, look: Callable[[Chrome], Found]) -> Found:
-        # What was found may belong to the page before.
-        passing = (NoSuchElementException, StaleElementReferenceException)
+        # What was found may belong to the page before, which Chromium says in several ways.
+        passing = (WebDriverException,)
         return WebDriverWait(self.chrome, WAIT_SECONDS, ignored_exceptions=passing).until(look)
 
 
