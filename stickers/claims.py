@@ -184,7 +184,8 @@ def longest() -> timedelta:
 def settle_lost() -> int:
     """End as lost the claims whose outcome nobody can know any more: their worker died. How many.
 
-    They may have been paid for, so they are never tried again by themselves.
+    They may have been paid for, so they are never tried again by themselves; what surely was not, a
+    meaning that was to be used in a further chat without a guard's model, is.
     """
     with transaction.atomic():
         before = database_now() - longest()
@@ -195,12 +196,14 @@ def settle_lost() -> int:
         reused = Sticker.objects.filter(
             state=Sticker.State.LEARNING, learned_at__lt=before
         ).exclude(picture__verdict=Verdict.LEARNING)
-        late = list(reused.select_for_update(skip_locked=True, of=("self",)))
-        Sticker.objects.filter(pk__in=[sticker.pk for sticker in late]).update(
-            state=Sticker.State.LOST, reason="no_outcome"
-        )
-        chats = Sticker.objects.filter(picture__in=ended, state=Sticker.State.LOST)
-        lost = [*chats.values_list("chat_id", flat=True), *(sticker.chat_id for sticker in late)]
-        told = [chat_id for chat_id in lost if chat_id is not None]
-        funnel.count_all((pk, name) for pk in told for name in (funnel.PAID, funnel.LOST))
-    return len(ended) + len(late)
+        late = reused.select_for_update(skip_locked=True, of=("self",))
+        keys = list(late.values_list("pk", flat=True))
+        dropped = Sticker.objects.filter(pk__in=keys)
+        if settings.ARISE_GUARD_MODEL:
+            dropped.update(state=Sticker.State.LOST, reason="no_outcome")
+        else:
+            dropped.delete()  # a meaning that was learned before costs nothing: it may be tried again
+        lost = Sticker.objects.filter(picture__in=ended, state=Sticker.State.LOST)
+        chats = lost.exclude(chat=None).values_list("chat_id", flat=True)
+        funnel.count_all((pk, name) for pk in chats for name in (funnel.PAID, funnel.LOST))
+    return len(ended) + len(keys)

@@ -240,6 +240,26 @@ def test_a_claim_without_an_outcome_ends_as_lost(chat: Chat, endpoint: Script) -
     assert only_picture().verdict == "lost"
 
 
+@pytest.mark.parametrize("guard_model", ["", "guard"])
+def test_a_reuse_whose_worker_died_was_not_paid_for_but_with_a_guards_model(
+    chat: Chat, endpoint: Script, settings: Settings, guard_model: str
+) -> None:
+    scene.answers(endpoint)
+    scene.learn(chat, CAT)
+    other = scene.learning_chat()
+    Sticker.objects.create(chat=other, picture=only_picture(), file_id="md5:x")
+    long_ago = timezone.now() - claims.longest() - timedelta(seconds=1)
+    Sticker.objects.filter(chat=other).update(learned_at=long_ago)
+    settings.ARISE_GUARD_MODEL = guard_model
+    assert claims.settle_lost() == 1
+    assert scene.ended(other) == {}
+    if guard_model:
+        assert only(other).state == "lost"
+    else:
+        scene.learn(other, CAT)
+        assert (only(other).state, len(endpoint.requests)) == ("stored", 1)
+
+
 def identity(content: bytes, name: str = "") -> claims.Identity:
     return claims.identity(content, name, pictures.examine(content).samples)
 
