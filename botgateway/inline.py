@@ -96,8 +96,8 @@ def _chats(items: Sequence[ReceivedItem]) -> dict[ChatKey, Chat]:
     missing = keys - found.keys()
     bots = Bot.objects.in_bulk({bot for bot, _, _ in missing}) if missing else {}
     for bot, kind, number in missing:
-        is_group = kind == Chat.Kind.GROUP
-        owner = bots[bot]
-        enabled = owner.new_group_chats_enabled if is_group else owner.new_private_chats_enabled
-        found[bot, kind, number] = Chat(bot=owner, kind=kind, external_id=number, enabled=enabled)
+        enabled = bots[bot].enables_new(kind)
+        found[bot, kind, number] = Chat(
+            bot=bots[bot], kind=kind, external_id=number, enabled=enabled
+        )
     return found

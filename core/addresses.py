@@ -32,13 +32,12 @@ class ChatKey:
 
     def new(self, bot: Bot) -> Chat:
         """A chat of this name that is not stored yet, as enabled as the bot has new ones."""
-        is_group = self.kind == Chat.Kind.GROUP
         return Chat(
             bot=bot,
             kind=self.kind,
             external_id=self.external_id,
             external_id_is_number=self.external_id.isdecimal(),
-            enabled=bot.new_group_chats_enabled if is_group else bot.new_private_chats_enabled,
+            enabled=bot.enables_new(self.kind),
         )
 
 

@@ -147,7 +147,6 @@ def _select_chats(keys: Iterable[ChatKey]) -> dict[ChatKey, Chat]:
 
 
 def _new_chat(one: Received, bot: Bot) -> Chat:
-    is_group = one.chat.kind == "group"
     return Chat(
         bot=bot,
         kind=one.chat.kind,
@@ -155,7 +154,7 @@ def _new_chat(one: Received, bot: Bot) -> Chat:
         external_id_is_number=one.chat.external_id.is_number,
         title=one.chat.title,
         address=dict(one.chat.address),
-        enabled=bot.new_group_chats_enabled if is_group else bot.new_private_chats_enabled,
+        enabled=bot.enables_new(one.chat.kind),
     )
 
 

@@ -117,7 +117,7 @@ def promote(sticker: Sticker, *, by: AbstractBaseUser | None, with_lines: bool =
             ).exclude(meaning="")
             done = bool(owned.update(chat=None, state=State.STORED, reason=""))
             if done:
-                StickerVector.objects.filter(sticker=sticker.pk).update(scope=0)
+                StickerVector.objects.filter(sticker=sticker.pk).update(scope=embeddings.CATALOGUE)
                 _keep(sticker, _("Promoted to the catalogue."), by)
     except IntegrityError:
         return False

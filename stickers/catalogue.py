@@ -85,14 +85,15 @@ def add(
         picture.verdict, picture.reason, picture.removed_by = Verdict.STORED, "", None
         picture.settled_at = database_now()
         picture.save()
-        sticker, _created = Sticker.objects.update_or_create(
+        sticker, is_new = Sticker.objects.update_or_create(
             chat=None,
             picture=picture,
             defaults={**texts, "state": Sticker.State.STORED, "reason": ""},
             create_defaults={**texts, "state": Sticker.State.STORED, "file_id": who.file_id},
         )
         embeddings.write(sticker, prepared)
-    logger.info("catalogue: %s was added by %s", sticker.ref, by or "a command")
+    done = "added" if is_new else "given other words"
+    logger.info("catalogue: %s was %s by %s", sticker.ref, done, by or "a command")
     return sticker
 
 

@@ -37,8 +37,8 @@ def take_down(picture: Picture, *, by: AbstractBaseUser | None = None, reason: s
         digests = _digests(kept)
         # First the stickers, then what carries them: whoever is just writing such a message holds
         # its sticker, and is waited for.
-        stickers, _rows = Sticker.objects.filter(picture=kept).delete()
-        count = _rows.get(Sticker._meta.label, 0) if stickers else 0
+        _rows, by_model = Sticker.objects.filter(picture=kept).delete()
+        stickers = by_model.get(Sticker._meta.label, 0)
         messages = sum(sending.withdraw_sticker(digest) for digest in digests)
         _remove_bytes(digests)
         kept.verdict = Picture.Verdict.REMOVED
@@ -48,7 +48,7 @@ def take_down(picture: Picture, *, by: AbstractBaseUser | None = None, reason: s
         kept.save(
             update_fields=["verdict", "reason", "sha256", "learned", "removed_by", "settled_at"]
         )
-    return Taken(count, messages)
+    return Taken(stickers, messages)
 
 
 def _digests(picture: Picture) -> list[str]:

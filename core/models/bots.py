@@ -98,6 +98,10 @@ class Bot(models.Model):
     def __str__(self) -> str:
         return f"{self.name} ({self.self_id})" if self.name else self.self_id
 
+    def enables_new(self, kind: str) -> bool:
+        """Whether a new chat of that kind (`Chat.Kind`) begins as enabled."""
+        return self.new_group_chats_enabled if kind == "group" else self.new_private_chats_enabled
+
     def get_additional_data(self) -> dict[str, int]:
         """By what the audit of changes is found and narrowed; django-auditlog calls it."""
         return {"bot": self.pk}
