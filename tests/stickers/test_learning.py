@@ -501,6 +501,24 @@ def test_a_second_chat_reuses_the_meaning_in_a_row_of_its_own_without_paying(
     assert StoredMedia.objects.count() == 1
 
 
+def test_a_picture_that_is_forgotten_before_its_meaning_is_reused_is_seen_again_later(
+    chat: Chat, endpoint: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.answers(endpoint)
+    scene.learn(chat, CAT)
+    real, other = learning._hold, scene.learning_chat()
+
+    def forgotten(item: InboundItem) -> bool:
+        if item.media.exists():  # its trace is left: the reuse is about to be claimed
+            Picture.objects.all().delete()
+        return real(item)
+
+    monkeypatch.setattr(learning, "_hold", forgotten)
+    assert scene.learn(other, CAT)
+    assert scene.counted(other) == {"try_later": 1}
+    assert not Sticker.objects.filter(chat=other).exists()
+
+
 def test_a_second_chats_own_guard_may_veto_for_it_alone(chat: Chat, endpoint: Script) -> None:
     other = scene.learning_chat(make_bot(name="Momo"))
     scene.answers(endpoint, {"meaning": "Momo says goodbye", "sensitive": False})
