@@ -370,3 +370,16 @@ def test_a_chat_is_forgotten_beside_a_step_and_a_claim_that_are_under_way() -> N
     assert set(counts(chat).values()) == {0}
     assert not sending.mark_sent(entry.entry_id, None)
     assert set(counts(chat).values()) == {0}
+
+
+def test_what_a_forgotten_chat_learned_of_a_picture_that_the_catalogue_keeps_goes(
+    bot: Bot,
+) -> None:
+    chat = fill(at(bot, GROUP), 100)
+    picture = learn(chat, "9").picture
+    Picture.objects.filter(pk=picture.pk).update(claimed_in=chat, learned={"meaning": "ours"})
+    kept = learn(None, "9", picture=picture)
+    chats.forget(chat)
+    assert Sticker.objects.get() == kept
+    picture.refresh_from_db()
+    assert (picture.learned, picture.claimed_in) == ({}, None)
