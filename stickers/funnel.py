@@ -14,6 +14,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from core import budgets
+from core.models import Chat
 from stickers.models import FunnelCount
 
 SEEN = "seen"
@@ -127,6 +128,12 @@ def count_all(seen: Iterable[tuple[int, str]]) -> None:
                 [totals[one] for one in ordered],
             ],
         )
+
+
+def prune() -> int:
+    """Remove what was counted in the moment in which its chat went; how many rows."""
+    rows, _by_model = FunnelCount.objects.exclude(chat__in=Chat.objects.all()).delete()
+    return rows
 
 
 def counts(chat_id: int | None, since: date) -> Mapping[str, int]:

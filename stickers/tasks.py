@@ -4,7 +4,7 @@ have a queue of their own, so that a crowd of stickers stands before no turn."""
 from celery import shared_task
 
 from core.database import give_back
-from stickers import learning, upkeep
+from stickers import funnel, learning, upkeep
 
 MOST_TRIES = 4
 _PAUSES = (10, 40, 90)
@@ -33,3 +33,9 @@ def embed_missing() -> None:
 def index_large_scopes() -> None:
     """Keep an index for each scope that is too large to be compared one by one."""
     upkeep.index_large_scopes()
+
+
+@shared_task
+def prune() -> None:
+    """Remove counts that have outlived their chat."""
+    funnel.prune()

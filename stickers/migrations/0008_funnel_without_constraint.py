@@ -17,4 +17,9 @@ class Migration(migrations.Migration):
             name='chat',
             field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='core.chat', verbose_name='chat'),
         ),
+        # On the way back, before the constraint is: a count may have outlived its chat.
+        migrations.RunSQL(
+            migrations.RunSQL.noop,
+            "DELETE FROM stickers_funnelcount WHERE chat_id NOT IN (SELECT id FROM core_chat)",
+        ),
     ]

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
-from django.db import IntegrityError
+from django.db import IntegrityError, OperationalError
 from pytest_django import DjangoDbBlocker
 
 from botgateway.models import RefusedConnection
@@ -77,7 +77,7 @@ def insist(delete: Callable[[], object]) -> None:
     for tries_left in reversed(range(20)):
         try:
             delete()
-        except IntegrityError:
+        except (IntegrityError, OperationalError):  # of two that wait for each other
             if not tries_left:
                 raise
             time.sleep(0.2)

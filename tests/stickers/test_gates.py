@@ -21,7 +21,7 @@ from core import capabilities, inbound
 from core.database import give_back
 from core.models import Chat, InboundItem, ItemMedia, ModelCallCount
 from stickers import funnel, ingress, tasks
-from stickers.models import LearningPace, Picture, PictureKey, Sighting, Sticker
+from stickers.models import FunnelCount, LearningPace, Picture, PictureKey, Sighting, Sticker
 from tests.factories import make_bot
 from tests.fakes.model import Script
 from tests.stickers import drawing, scene
@@ -303,3 +303,10 @@ def test_counting_waits_for_nobody_who_holds_the_chat(chat: Chat) -> None:
         Chat.objects.select_for_update().get(pk=chat.pk)
         threads.submit(counts).result(timeout=20)
     assert scene.counted(chat)["sent"] == 1
+
+
+def test_counts_that_have_outlived_their_chat_are_pruned(chat: Chat) -> None:
+    funnel.count(chat.pk, funnel.SENT)
+    FunnelCount.objects.create(chat_id=0, day=timezone.localdate(), name=funnel.SENT, times=1)
+    assert funnel.prune() == 1
+    assert scene.counted(chat) == {"sent": 1}
