@@ -20,7 +20,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.admin import reasons, review
+from core.admin import previews, reasons
 from core.models import Chat, Decision, InboundItem, ItemMedia, OutboxEntry, SentMessage
 
 MOST = 50
@@ -76,7 +76,7 @@ class Judged:
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line. Exactly one of `item`, `message` (with its `entry`) and `gesture` is set. `preview` is
-    what a message shows that is no words: a sticker, by core.admin.review."""
+    what a message shows that is no words (core.admin.previews)."""
 
     key: str
     at: datetime
@@ -222,8 +222,8 @@ def _laid_out(chat: Chat, rows: Sequence[Row], *, is_newest: bool) -> Sequence[L
     items = [row for row in rows if isinstance(row, InboundItem)]
     pictures = _pictures(chat, items)
     own = [row.entry for row in rows if isinstance(row, SentMessage) and row.entry]
-    previews = review.previewed(own)
-    lines = [_line(row, pictures, previews) for row in rows]
+    shown_as = previews.of(own)
+    lines = [_line(row, pictures, shown_as) for row in rows]
     places = _by_message_id(lines)
     under = _reactions(chat, list(places))
     judged = _judged(chat, items)
@@ -246,18 +246,24 @@ def _laid_out(chat: Chat, rows: Sequence[Row], *, is_newest: bool) -> Sequence[L
     return _separated(chat, shown, is_newest=is_newest)
 
 
-def _line(row: Row, pictures: Mapping[tuple[int, int], str], previews: Mapping[int, str]) -> Line:
+def _line(row: Row, pictures: Mapping[tuple[int, int], str], shown_as: Mapping[int, str]) -> Line:
     match row:
         case InboundItem():
             pieces = [_piece(row, index, pictures) for index in range(len(row.parts))]
             return Line(f"i{row.pk}", row.received_at, item=row, pieces=pieces)
         case SentMessage():
             held = _held(row.entry)
-            preview = previews.get(row.entry_id or 0, "")
+            preview = shown_as.get(row.entry_id or 0, "")
             return Line(f"m{row.pk}", row.created_at, message=row, held=held, preview=preview)
         case _:
             pieces = [Piece(told)] if (told := _own_emoji(row)) else []
             return Line(f"e{row.pk}", row.created_at, gesture=row, pieces=pieces, held=_held(row))
+
+
+def words(item: InboundItem) -> str:
+    """What somebody said on one line of text: words, and the names of what else it has."""
+    pieces = (_piece(item, index, {}) for index in range(len(item.parts)))
+    return "".join(one.text if one.is_words else f"[{one.text}]" for one in pieces)
 
 
 def _held(entry: OutboxEntry | None) -> str | Promise:

@@ -63,6 +63,7 @@ class SentMessageAdmin(ModeratingAdmin[SentMessage]):
         _WRITTEN,
         "chat",
         "handle",
+        "kind",
         "said",
         "send_state",
         "reason",

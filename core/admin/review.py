@@ -1,6 +1,6 @@
 """The page of everything that waits for review: all chats, oldest first, with the words around it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from core import by_hand
-from core.admin import moderating, surroundings
+from core.admin import moderating, previews, surroundings
 from core.admin.moderating import WAITS_FOR_REVIEW, ModeratingAdmin
 from core.admin.surroundings import Line
 from core.by_hand import NotDone
@@ -49,7 +49,7 @@ def cards(rows: QuerySet[OutboxEntry]) -> Sequence[Card]:
     """The oldest SHOWN of these as they are shown; the same few queries, however many there are."""
     entries = list(rows.select_related("chat__bot", "message__entry")[:SHOWN])
     lines = surroundings.last_lines(sorted({entry.chat_id for entry in entries}))
-    previews = previewed(entries)
+    shown = previews.of(entries)
     met: set[int] = set()
     found = []
     for entry in entries:
@@ -62,37 +62,10 @@ def cards(rows: QuerySet[OutboxEntry]) -> Sequence[Card]:
                 current.content if current and current.pk != entry.pk else "",
                 lines.get(entry.chat_id, ()),
                 entry.chat_id in met,
-                previews.get(entry.pk, ""),
+                shown.get(entry.pk, ""),
             )
         )
         met.add(entry.chat_id)
-    return found
-
-
-Part = Mapping[str, Any]
-Preview = Callable[[Sequence[Part]], Sequence[SafeString | str]]
-_previews: dict[str, Preview] = {}
-
-
-def register_preview(kind: str) -> Callable[[Preview], Preview]:
-    """Have an app show parts of a kind to whoever reviews them, in their order; empty: nothing to show.
-    It is asked once a page."""
-
-    def register(preview: Preview) -> Preview:
-        _previews[kind] = preview
-        return preview
-
-    return register
-
-
-def previewed(entries: Sequence[OutboxEntry]) -> Mapping[int, SafeString | str]:
-    found: dict[int, SafeString | str] = {}
-    for kind, preview in _previews.items():
-        parts = {
-            entry.pk: part for entry in entries for part in entry.parts if part["type"] == kind
-        }
-        if parts:
-            found |= zip(parts, preview(list(parts.values())), strict=True)
     return found
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from django.db import connection
 from django.utils.translation import gettext as _
 
+from core.admin import conversation
 from core.models import InboundItem, OutboxEntry, SentMessage
 
 LINES = 6
@@ -43,8 +44,16 @@ def last_lines(chat_ids: Sequence[int]) -> Mapping[int, Sequence[Line]]:
         if entry is not None and entry.state != OutboxEntry.State.PENDING:
             at = entry.settled_at or message.created_at
             state = entry.get_state_display()
-            found[message.chat_id].append(Line(at, "", entry.content, entry.state, str(state)))
+            found[message.chat_id].append(
+                Line(at, "", _own(message, entry), entry.state, str(state))
+            )
     return {chat: sorted(lines, key=lambda line: line.at)[-LINES:] for chat, lines in found.items()}
+
+
+def _own(message: SentMessage, entry: OutboxEntry) -> str:
+    """What the bot said; a sticker has words only for where it can't be sent."""
+    is_sticker = any(part["type"] == SentMessage.Kind.STICKER for part in entry.parts)
+    return f"[{message.get_kind_display()}]" if is_sticker else entry.content
 
 
 def _latest(table: str, chat_ids: Sequence[int]) -> list[int]:
@@ -62,4 +71,4 @@ def _said(item: InboundItem) -> str:
         case InboundItem.Kind.REACTION:
             return _("(reacts to a message)")
         case _:
-            return item.text or _("(no text)")
+            return conversation.words(item) or _("(no text)")

@@ -7,12 +7,12 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from core.admin import display, review
+from core.admin import display, previews
 from core.stickers import KIND
 from stickers.models import Sticker
 
 
-@review.register_preview(KIND)
+@previews.register(KIND)
 def preview(parts: Sequence[Mapping[str, Any]]) -> Sequence[SafeString | str]:
     """The stickers of these parts, each a link to its page; one query."""
     refs = [str(part["data"].get("ref", "")) for part in parts]

@@ -31,9 +31,20 @@ def test_a_sticker_that_was_sent_is_shown_in_the_conversation_and_its_spare_word
     chat = factories.make_chat()
     sticker = make_sticker(chat, "thanks <a> lot")
     made = {"parts": [{"type": "sticker", "data": {"ref": sticker.ref}}]}
-    factories.make_sent(chat, "thank you", "sent", kind="sticker", entry=made)
+    factories.make_sent(chat, "thank you", "unknown", kind="sticker", entry=made)
     url = reverse("admin:core_chat_conversation", args=[chat.pk])
     told = admin_client.get(url, {"part": "lines"}).content.decode()
     assert reverse("admin:stickers_sticker_picture", args=[sticker.pk]) in told
     assert "thanks &lt;a&gt; lot" in told
     assert "if it can" in told
+
+
+def test_the_lines_around_name_what_is_no_words(admin_client: Client) -> None:
+    chat = factories.make_chat(delivery_mode="review")
+    factories.make_item(chat, "", parts=[{"type": "sticker", "data": {"id": "md5:x"}}])
+    made = {"parts": [{"type": "sticker", "data": {"ref": make_sticker(chat).ref}}]}
+    factories.make_sent(chat, "spare", "sent", kind="sticker", entry=made)
+    factories.make_sent(chat, "wait", "pending", entry={"held": "review"})
+    answer = admin_client.get(reverse("admin:core_outboxentry_review"))
+    (card,) = answer.context["cards"]
+    assert [line.said for line in card.lines] == ["[sticker]", "[sticker]"]
