@@ -175,6 +175,18 @@ def test_its_own_tools_reach_the_page(player: Browser, script: Script, bot: Bot)
     assert player.sees("quotes Bear: hello Ann")
 
 
+def test_a_button_stays_itself_while_its_line_is_told_more_of(
+    player: Browser, script: Script
+) -> None:
+    answers(script, "hello Ann")
+    say(player, "hello bear")
+    react = line(player, "hello Ann").find_element(By.CSS_SELECTOR, "[data-act=react]")
+    react.click()
+    assert player.sees("👍 1")
+    react.click()
+    assert player.gone("👍 1")
+
+
 def test_why_it_says_nothing_is_told_beside_what_was_said(player: Browser) -> None:
     player.find("[name=mention]").click()
     say(player, "just among us")

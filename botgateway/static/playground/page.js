@@ -371,26 +371,47 @@ function message(line) {
     draw: (shown) => {
       shown.className = `playground-line${isOwn ? " own" : ""}${line.recalled ? " recalled" : ""}`;
       shown.dataset.line = line.id;
-      const head = make("p", { class: "playground-head" }, make("bdi", { text: world.name(line.sender) }));
-      if (isOwn) head.append(" ", make("span", { class: "arise-label", text: words.bot }));
-      if (line.recalled) head.append(" ", make("span", { class: "arise-label recalled", text: words.recalled }));
-      const body = make("div", { class: "playground-body" }, ...line.segments.map(drawn));
-      const feet = make("p", { class: "playground-feet" });
-      for (const emoji of new Set(line.reactions.map((one) => one.emoji))) {
-        const who = line.reactions.filter((one) => one.emoji === emoji);
-        feet.append(make("span", {
-          class: "playground-reaction", title: who.map((one) => world.name(one.actor)).join(", "),
-          text: `${emojiOf(emoji)} ${who.length}`,
-        }));
-      }
-      if (turn) feet.append(make("a", { class: "arise-link", href: turn.url, text: turn.text }));
-      if (!line.recalled) {
-        const acts = [isGroup() && "react", "quote", !isOwn && "recall"].filter(Boolean);
-        feet.append(...acts.map((act) => make("button", { type: "button", "data-act": act, text: words[act] })));
-      }
-      shown.replaceChildren(head, body, feet);
+      if (!shown.firstChild) shown.append(...lineParts(line, isOwn));
+      const part = (name) => shown.querySelector(`.playground-${name}`);
+      part("recall").replaceChildren(...(line.recalled ? [
+        make("span", { class: "arise-label recalled", text: words.recalled }),
+      ] : []));
+      part("told-of").replaceChildren(...reactions(line), ...(turn ? [
+        make("a", { class: "arise-link", href: turn.url, text: turn.text }),
+      ] : []));
+      offer(part("acts"), line.recalled ? [] : [isGroup() && "react", "quote", !isOwn && "recall"].filter(Boolean));
     },
   };
+}
+
+/* What of a line never changes, and the places of what does. */
+function lineParts(line, isOwn) {
+  const head = make("p", { class: "playground-head" }, make("bdi", { text: world.name(line.sender) }));
+  if (isOwn) head.append(" ", make("span", { class: "arise-label", text: words.bot }));
+  head.append(" ", make("span", { class: "playground-recall" }));
+  const feet = make("p", { class: "playground-feet" });
+  feet.append(make("span", { class: "playground-told-of" }), make("span", { class: "playground-acts" }));
+  return [head, make("div", { class: "playground-body" }, ...line.segments.map(drawn)), feet];
+}
+
+function reactions(line) {
+  return [...new Set(line.reactions.map((one) => one.emoji))].map((emoji) => {
+    const who = line.reactions.filter((one) => one.emoji === emoji);
+    return make("span", {
+      class: "playground-reaction", title: who.map((one) => world.name(one.actor)).join(", "),
+      text: `${emojiOf(emoji)} ${who.length}`,
+    });
+  });
+}
+
+/* Buttons stay the same elements: one that is being pressed must not go from under the finger. */
+function offer(place, acts) {
+  for (const button of [...place.children]) if (!acts.includes(button.dataset.act)) button.remove();
+  acts.forEach((act, index) => {
+    if (place.children[index]?.dataset.act === act) return;
+    const button = make("button", { type: "button", "data-act": act, text: words[act] });
+    place.insertBefore(button, place.children[index] ?? null);
+  });
 }
 
 function drawn(segment) {
