@@ -2,8 +2,8 @@
 
 Makes chats, items, the Sent Log and what goes with them in the database itself, twice: as many as
 asked for, and few. Then every list is asked for as a superuser and as somebody limited to one bot and
-three chats: first page, second page, each choice of each filter alone, searches that find much and
-nothing. Prints each, the best of some tries, and then the slowest, and what takes longer than the goal
+three chats: first page, second page, each choice of each filter alone, each column's order, searches
+that find much and nothing. Prints each, the best of some tries, and then the slowest, and what takes longer than the goal
 or more queries than over few rows.
 """
 
@@ -293,6 +293,23 @@ def look(who: str, client: Any, name: str, url: str, tries: int) -> Iterator[Any
     yield answer
 
 
+def _asked(name: str, listed: Any) -> dict[str, str]:
+    """What else a list may be asked for: what it is called here, and its query."""
+    asked = {f"{name}?p=2": "?p=2"} if listed.multi_page else {}
+    for spec in listed.filter_specs:
+        for choice in spec.choices(listed):
+            query = choice.get("query_string", "?")
+            if query != "?":
+                # The days of a date filter are others each day.
+                asked[f"{name}{re.sub(r'=20[^&]*', '=…', query)}"] = query
+    for column, field in enumerate(listed.list_display):
+        if field in listed.sortable_by and listed.get_ordering_field(field):
+            asked |= {f"{name}?o={way}{column}": f"?o={way}{column}" for way in ("", "-")}
+    if listed.search_fields:
+        asked |= {f"{name}?q={q}": "?" + urlencode({"q": q}) for q in SEARCHES}
+    return asked
+
+
 def pages(who: str, client: Any, tries: int, only: Sequence[str] = ()) -> Iterator[Seen]:
     """Every list page and the landing page, for one person; `only` names models."""
     from django.contrib import admin  # noqa: PLC0415
@@ -309,16 +326,7 @@ def pages(who: str, client: Any, tries: int, only: Sequence[str] = ()) -> Iterat
         if seen.status != 200:
             continue
         listed = answer.context["cl"]
-        asked = {f"{name}?p=2": "?p=2"} if listed.multi_page else {}
-        for spec in listed.filter_specs:
-            for choice in spec.choices(listed):
-                query = choice.get("query_string", "?")
-                if query != "?":
-                    # The days of a date filter are others each day.
-                    asked[f"{name}{re.sub(r'=20[^&]*', '=…', query)}"] = query
-        if listed.search_fields:
-            asked |= {f"{name}?q={q}": "?" + urlencode({"q": q}) for q in SEARCHES}
-        for told, query in asked.items():
+        for told, query in _asked(name, listed).items():
             yield next(look(who, client, told, url + query, tries))
 
 

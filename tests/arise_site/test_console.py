@@ -173,6 +173,14 @@ def test_lists_are_counted_no_further_than_they_are_paged() -> None:
     assert paginator.num_pages == 2
 
 
+def test_what_happened_is_listed_in_one_order(admin_client: Client) -> None:
+    item = factories.make_item(factories.make_chat())
+    assert "?o=" in admin_client.get(list_of(type(item.chat))).content.decode()
+    shown = admin_client.get(list_of(InboundItem)).content.decode()
+    assert item.text in shown
+    assert "?o=" not in shown
+
+
 def found(client: Client, model: type[Model], **asked: Any) -> set[Any]:
     return set(client.get(list_of(model), asked).context["cl"].queryset)
 
