@@ -82,7 +82,7 @@ class Connection(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.bot_id} {self.role} #{self.pk}"
+        return f"#{self.pk} {self.get_role_display()}"
 
     @property
     def is_kept(self) -> bool:
@@ -121,4 +121,4 @@ class RefusedConnection(models.Model):
         indexes = [models.Index(fields=("-last_at",), name="refusal_recent")]
 
     def __str__(self) -> str:
-        return f"{self.self_id}: {self.reason}"
+        return f"{self.self_id}: {self.get_reason_display()}"

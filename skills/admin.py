@@ -242,6 +242,8 @@ class SkillAdmin(ModelAdmin[Skill]):
         before = skill.versions.filter(number__lt=chosen.number).first() if chosen else None
         context = {
             "title": _("Versions"),
+            "subtitle": str(skill),
+            "original": skill,
             "skill": skill,
             "versions": versions,
             "chosen": chosen,

@@ -103,7 +103,7 @@ class Picture(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.verdict} #{self.pk}"
+        return f"{self.get_verdict_display()} #{self.pk}"
 
 
 class PictureKey(models.Model):

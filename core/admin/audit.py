@@ -81,6 +81,7 @@ admin.site.unregister(LogEntry)
 class AuditAdmin(FactAdmin[LogEntry]):
     """Who changed what, when, from what and to what."""
 
+    list_title = gettext_lazy("Audit")
     belongs = Rule(_within, may_edit=False)
     list_display = (_WHEN, "who", "kind", "what", "changes_made")
     list_display_links = (_WHEN,)

@@ -70,6 +70,8 @@ class ForgettingAdmin(ModelAdmin[Row], Generic[Row]):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": self.forget_label,
+            "subtitle": str(row),
+            "original": row,
             "row": row,
             "page_url": display.page_of(row),
             "counts": self.what_goes(request, row),

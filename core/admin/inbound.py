@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core import reach, records
@@ -22,6 +23,7 @@ _RECALLED = display.moment("recalled_at", _("recalled"))
 
 @admin.register(InboundItem)
 class InboundItemAdmin(FactAdmin[InboundItem]):
+    list_title = _("What was said")
     belongs = reach.to_chat()
     list_display = (
         _RECEIVED,
@@ -113,9 +115,13 @@ class DecisionAdmin(FactAdmin[Decision]):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         decision: Decision = self.get_object(request, unquote(object_id))
+        judgement = turn_story.judgement(decision)
+        is_skip = decision.verdict == Decision.Verdict.SKIP
+        told = {"title": gettext("Why silent? %(reason)s") % {"reason": judgement.reason.said}}
         context = {
+            **(told if is_skip else {}),
             **(extra_context or {}),
-            "judgement": turn_story.judgement(decision),
+            "judgement": judgement,
             "chat": decision.chat,
         }
         return super().change_view(request, object_id, form_url, context)

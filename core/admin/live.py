@@ -74,7 +74,8 @@ class Live(ModelAdmin[Chat]):
             return _fresh(HttpResponseNotModified(), tag)
         context: dict[str, Any] = {**self.admin_site.each_context(request), "opts": self.opts}
         context |= _newest(chat) if before is None else _earlier(chat, before)
-        context |= {"title": _("What was said"), "original": chat, "whole_page": not is_part}
+        context |= {"title": _("Conversation"), "subtitle": str(chat), "original": chat}
+        context["whole_page"] = not is_part
         name = "lines" if is_part else "page"
         answer = TemplateResponse(request, f"admin/core/chat/{name}.html", context)
         return _fresh(answer, tag)

@@ -58,6 +58,7 @@ class SendStateFilter(admin.ChoicesFieldListFilter):
 
 @admin.register(SentMessage)
 class SentMessageAdmin(ModeratingAdmin[SentMessage]):
+    list_title = gettext_lazy("Sent Log")
     belongs = reach.to_chat()
     list_display = (
         _WRITTEN,
@@ -183,6 +184,7 @@ class HeldFilter(admin.SimpleListFilter):
 
 @admin.register(OutboxEntry)
 class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
+    list_title = gettext_lazy("Outbox")
     belongs = reach.to_chat()
     list_display = (
         _WRITTEN,
@@ -335,6 +337,8 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
             return redirect(back)
         context = {
             "title": _("Change its words"),
+            "subtitle": str(entry),
+            "original": entry,
             "entry": entry,
             "text": text,
             "seen": request.POST.get("seen") or by_hand.digest(entry),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from django.db.models import Model
 
 from core.admin.reached import Reached
+from core.admin.trail import Titled
 
 if TYPE_CHECKING:
     from django.core.paginator import Paginator
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     Row = TypeVar("Row", bound=Model)
 
-    class ModelAdmin(Reached[Row], Generic[Row]):
+    class ModelAdmin(Titled[Row], Reached[Row], Generic[Row]):
         """The page of a model; it says to what its rows belong."""
 else:
     from django.core import paginator
@@ -28,7 +29,7 @@ else:
         def __class_getitem__(cls, parameters):
             return cls
 
-    class ModelAdmin(Subscriptable, Reached[Any], admin.ModelAdmin):
+    class ModelAdmin(Subscriptable, Titled[Any], Reached[Any], admin.ModelAdmin):
         """The page of a model; it says to what its rows belong."""
 
     class ModelForm(Subscriptable, models.ModelForm):

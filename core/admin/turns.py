@@ -87,6 +87,8 @@ class TurnAdmin(FactAdmin[Turn]):
             **rerunning.shown(turn, request.GET.get("of", "")),
             "opts": self.opts,
             "title": _("Run it again without sending"),
+            "subtitle": str(turn),
+            "original": turn,
             "turn": turn,
             "may_rerun": may,
         }

@@ -59,7 +59,7 @@ class Decision(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.verdict}: {self.reason}"
+        return f"#{self.pk} {self.get_verdict_display()}"
 
 
 class InboundItem(models.Model):
@@ -164,4 +164,5 @@ class InboundItem(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.sender_name or self.sender_id}: {self.text[:40]}"
+        said = self.text[:40] or self.get_kind_display()
+        return f"{self.sender_name or self.sender_id}: {said}"

@@ -191,6 +191,8 @@ class StickerAdmin(ModelAdmin[Sticker]):
                 return HttpResponseRedirect(display.page_of(sticker))
         context = {
             "title": _("Sticker %(ref)s") % {"ref": sticker.ref},
+            "subtitle": sticker.meaning[:40],
+            "original": sticker,
             "sticker": sticker,
             "form": form if may_word else None,
             "acts": acting.fitting(sticker, self.permissions(request, sticker)),
