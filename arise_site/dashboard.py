@@ -32,7 +32,7 @@ from botgateway.admin import (
     silence,
     with_open_connections,
 )
-from core.admin import display
+from core.admin import display, reasons
 from core.models import Bot, Chat, ModelCallCount, OutboxEntry, SentMessage, Turn
 from stickers import funnel
 from stickers.admin.funnel_page import Cell
@@ -241,7 +241,7 @@ def _waiting(within: Within) -> list[Waiting]:
     }
     held = [
         Waiting(
-            _("held: %(reason)s") % {"reason": reason},
+            _("held: %(reason)s") % {"reason": reasons.in_brief(reason)},
             count,
             display.list_url(OutboxEntry, held=reason),
         )

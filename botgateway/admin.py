@@ -1,5 +1,6 @@
 """The gateway's part of the console: connections, refusals, and how each bot is connected."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from botgateway import own_reports
+from botgateway import bookkeeping, own_reports
 from botgateway.models import Connection, RefusedConnection
 from botgateway.playground.pages import PlaygroundAdmin
 from core import reach
@@ -29,6 +30,16 @@ _LAST_FRAME = display.moment("last_frame_at", gettext_lazy("last frame"))
 _CLOSED = display.moment("closed_at", gettext_lazy("closed"))
 _FIRST = display.moment("first_at", gettext_lazy("first"))
 _LAST = display.moment("last_at", gettext_lazy("last"))
+_CODE = r"^closed by the other side \((\d+)\)$"
+_WHY_CLOSED = {
+    bookkeeping.REPLACED: gettext_lazy("replaced by a newer connection"),
+    bookkeeping.BOT_DISABLED: gettext_lazy("the bot was disabled"),
+    bookkeeping.BOT_GONE: gettext_lazy("the bot was removed"),
+    bookkeeping.ABANDONED: gettext_lazy("its process ended"),
+    bookkeeping.SILENT: gettext_lazy("nothing heard for too long"),
+    bookkeeping.UNANSWERING: gettext_lazy("no answer to get_status"),
+}
+"""Why a connection ended, as it is stored and told to the other side, in words for people."""
 
 
 def with_open_connections(bots: QuerySet[Bot]) -> QuerySet[Bot]:
@@ -146,7 +157,7 @@ class ConnectionAdmin(FactAdmin[Connection]):
         "remote_address",
         _LAST_FRAME,
         _CLOSED,
-        "close_reason",
+        "why_closed",
     )
     list_display_links = (_CONNECTED,)
     list_select_related = ("bot",)
@@ -158,8 +169,8 @@ class ConnectionAdmin(FactAdmin[Connection]):
         "remote_address",
         "close_reason",
     )
-    readonly_fields = ("state", "named", "own_messages")
-    exclude = ("implementation", "version", "reports_own")
+    readonly_fields = ("state", "named", "own_messages", "why_closed")
+    exclude = ("implementation", "version", "reports_own", "close_reason")
 
     @admin.display(description=gettext_lazy("state"))
     def state(self, connection: Connection) -> SafeString:
@@ -172,6 +183,13 @@ class ConnectionAdmin(FactAdmin[Connection]):
     @admin.display(description=gettext_lazy("implementation"))
     def named(self, connection: Connection) -> SafeString:
         return display.name(implementation_of(connection))
+
+    @admin.display(description=gettext_lazy("why closed"), ordering="close_reason")
+    def why_closed(self, connection: Connection) -> SafeString | str:
+        reason = connection.close_reason
+        if code := re.search(_CODE, reason):
+            return _("closed by the other side (%(code)s)") % {"code": code[1]}
+        return display.coded(_WHY_CLOSED.get(reason, reason), reason)
 
     @admin.display(description=gettext_lazy("own messages"), ordering="reports_own")
     def own_messages(self, connection: Connection) -> SafeString | str:

@@ -15,6 +15,8 @@ REPLACED = "replaced by a newer connection"
 BOT_DISABLED = "the bot was disabled"
 BOT_GONE = "the bot was removed"
 ABANDONED = "its process ended"
+SILENT = "nothing heard for too long"
+UNANSWERING = "no answer to get_status"
 
 
 @dataclass(frozen=True, slots=True)

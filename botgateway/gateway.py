@@ -51,7 +51,7 @@ class Gateway:
     async def open(self, connection: LiveConnection) -> None:
         """Take a connection in: it replaces older ones, and what those were sending is unknown now."""
         for older in self.registry.add(connection):
-            self._spawn(self._end(older, REPLACED, "replaced by a newer connection"))
+            self._spawn(self._end(older, REPLACED, bookkeeping.REPLACED))
         if connection.is_sender:
             evidence = self.registry.may_give_evidence(connection)
             await delivery.keep(
@@ -155,7 +155,7 @@ class Gateway:
                 code = REPLACED if reason == bookkeeping.REPLACED else WITHDRAWN
                 self._spawn(self._end(connection, code, reason))
             elif connection.is_overdue():
-                self._spawn(self._end(connection, SILENT, "nothing heard for too long"))
+                self._spawn(self._end(connection, SILENT, bookkeeping.SILENT))
             elif connection.wants_probe():
                 connection.probed = connection.last_frame
                 self._spawn(self._probe(connection))
@@ -165,7 +165,7 @@ class Gateway:
         try:
             await connection.calls.call(actions.get_status(), seconds=PROBE_SECONDS)
         except (NotWritten, NoAnswer):
-            await self._end(connection, SILENT, "no answer to get_status")
+            await self._end(connection, SILENT, bookkeeping.UNANSWERING)
 
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(coroutine)

@@ -141,11 +141,11 @@ def _locked(entry_id: int, seen: str) -> OutboxEntry:
 
 def _fate(entry: OutboxEntry) -> str:
     """What became of an entry that somebody else was faster with."""
-    who = {"who": entry.decided_by or _("Somebody"), "reason": entry.reason}
+    who = {"who": entry.decided_by or _("Somebody")}
     if entry.state == State.DISCARDED and entry.reason == outbox.BY_OPERATOR:
         return _("%(who)s has discarded it already. Nothing was changed.") % who
     if entry.state == State.DISCARDED:
-        return _("It was discarded meanwhile: %(reason)s. Nothing was changed.") % who
+        return _("It was discarded meanwhile. Nothing was changed.")
     if entry.approved_at is not None and not entry.by_hand:
         return _("%(who)s has approved it already. Nothing was changed.") % who
     if entry.state != State.PENDING:

@@ -82,6 +82,21 @@ DROPS: Mapping[str, str | Promise] = {
 }
 """Reasons for which it goes no further; those of the download stand behind DOWNLOAD."""
 
+DOWNLOADS: Mapping[str, str | Promise] = {
+    "no_address": _("nothing says where the picture is"),
+    "bad_address": _("its address is none to fetch from"),
+    "blocked_address": _("its address is not public"),
+    "unreachable": _("its host can't be reached"),
+    "timeout": _("its host did not answer in time"),
+    "http_status": _("its host does not give it"),
+    "too_large": _("it is too large"),
+    "not_a_picture": _("it is no picture"),
+    "too_many_pixels": _("it has too many pixels"),
+    "too_many_frames": _("it has too many frames"),
+    "broken": _("it is broken"),
+}
+"""Why a picture can't be had, by the code of core.errors.MediaFailure."""
+
 
 def download(code: str) -> str:
     """The reason for a picture that can't be had, by the code of its core.errors.MediaFailure."""
@@ -91,7 +106,8 @@ def download(code: str) -> str:
 def label(name: str) -> str | Promise:
     """A stage or reason in words."""
     if name.startswith(DOWNLOAD):
-        return format_lazy(_("not downloaded: {code}"), code=name.removeprefix(DOWNLOAD))
+        code = name.removeprefix(DOWNLOAD)
+        return format_lazy(_("not downloaded: {why}"), why=DOWNLOADS.get(code, code))
     return STAGES.get(name) or DROPS.get(name) or name
 
 

@@ -101,7 +101,7 @@ def _unsettled(entries: Iterable[OutboxEntry], names: Mapping[int, str]) -> Iter
     for entry in entries:
         if entry.state not in _UNSETTLED:
             continue
-        why = entry.error or entry.reason or entry.held
+        why = entry.error or reasons.told_of_entry(entry.reason or entry.held)
         told = {"words": entry.content[:200], "state": entry.get_state_display(), "reason": why}
         text = _("“%(words)s” is %(state)s") % told
         if why:

@@ -15,7 +15,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.admin import display
+from core.admin import display, switches
 from core.admin.facts import ChatFilter, FactAdmin
 from core.admin.reached import Reached
 from core.models import Bot, Chat
@@ -29,11 +29,13 @@ _WHEN = display.moment("timestamp", gettext_lazy("when"))
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """One change for a person to read. Of what was made or taken away one side is empty."""
+    """One change for a person to read. Of what was made or taken away one side is empty. `code` is the
+    switch that was turned, where it was one, as commands name it."""
 
     entry: LogEntry
     who: str
     what: str
+    code: str
     parts: Sequence[tuple[str, str, str]]
 
 
@@ -43,7 +45,8 @@ def read(entry: LogEntry) -> Flip:
     return Flip(
         entry=entry,
         who=entry.actor.get_username() if entry.actor else _("a command"),
-        what=switch or entry.object_repr,
+        what=switches.described(switch) or entry.object_repr,
+        code=switch,
         parts=list(_parts(entry)),
     )
 
@@ -103,7 +106,10 @@ class AuditAdmin(FactAdmin[LogEntry]):
     @admin.display(description=gettext_lazy("what"))
     def what(self, entry: LogEntry) -> SafeString:
         chat = (entry.additional_data or {}).get("chat")
-        told = display.name(read(entry).what)
+        flip = read(entry)
+        told = display.name(flip.what)
+        if flip.code:
+            told = format_html("{} <code>{}</code>", told, flip.code)
         return format_html("{} {}", told, _chat_link(chat)) if chat else told
 
     @admin.display(description=gettext_lazy("of"), ordering="content_type")
@@ -163,19 +169,23 @@ def _parts(entry: LogEntry) -> Iterator[tuple[str, str, str]]:
             chosen = ", ".join(map(str, change.get("objects", ())))
             yield (told, "", chosen) if change.get("operation") == "add" else (told, chosen, "")
         else:
-            yield told, _value(change[0]), _value(change[1])
+            yield told, _value(entry, name, change[0]), _value(entry, name, change[1])
+
+
+def _field(entry: LogEntry, name: str) -> Any:
+    model = entry.content_type.model_class()
+    try:
+        return model._meta.get_field(name) if model else None
+    except FieldDoesNotExist:
+        return None
 
 
 def _title(entry: LogEntry, name: str) -> str:
-    model = entry.content_type.model_class()
-    try:
-        field = model._meta.get_field(name) if model else None
-    except FieldDoesNotExist:
-        return name
-    return str(getattr(field, "verbose_name", name))
+    return str(getattr(_field(entry, name), "verbose_name", name))
 
 
-def _value(text: str) -> str:
-    """As the audit has it: `True`, `None`, or the text itself."""
+def _value(entry: LogEntry, name: str, text: str) -> str:
+    """As the audit has it: `True`, `None`, what was chosen of a few, or the text itself."""
     known = {"True": _("on"), "False": _("off"), "None": ""}
-    return known.get(text, text)
+    chosen = dict(getattr(_field(entry, name), "flatchoices", ()))
+    return known[text] if text in known else str(chosen.get(text, text))

@@ -13,7 +13,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from core import chatsettings, reach, standing
-from core.admin import display, switches
+from core.admin import display, reasons, switches
 from core.admin.audit import Audited
 from core.admin.facts import CappedPaginator, ChatFilter, FactAdmin
 from core.admin.forgetting import ForgetChat, ForgetPerson
@@ -88,7 +88,7 @@ class ChatAdmin(Audited[Chat], PausingAdmin[Chat], Live, ForgetChat):
         "kind",
         "external_id",
         "title",
-        "bot_role",
+        "shown_role",
         "speech",
         "messages",
         "last_message_at",
@@ -125,7 +125,7 @@ class ChatAdmin(Audited[Chat], PausingAdmin[Chat], Live, ForgetChat):
             _("How it stands"),
             {
                 "fields": (
-                    ("speech", "bot_role"),
+                    ("speech", "shown_role"),
                     ("messages", "last_message_at"),
                     ("turn_due_at", "lease_until"),
                     "created_at",
@@ -215,13 +215,17 @@ class ChatAdmin(Audited[Chat], PausingAdmin[Chat], Live, ForgetChat):
             return display.label(gettext("yes"), "good")
         if reason == standing.LOGGED_OUT:
             return display.label(gettext("no: logged out"), "bad")
-        told = gettext("no: %(reason)s") % {"reason": reason}
+        told = gettext("no: %(reason)s") % {"reason": reasons.in_brief(reason)}
         if chat.silenced_until is not None:
             told = gettext("%(told)s until %(moment)s") % {
                 "told": told,
                 "moment": display.clock(chat.silenced_until),
             }
         return display.label(told, "warn")
+
+    @admin.display(description=_("the bot's role"))
+    def shown_role(self, chat: Chat) -> SafeString | str:
+        return display.coded(reasons.role(chat.bot_role), chat.bot_role) or "–"
 
     @admin.display(description=_("see"))
     def links(self, chat: Chat) -> SafeString:
@@ -242,12 +246,18 @@ class ChatAdmin(Audited[Chat], PausingAdmin[Chat], Live, ForgetChat):
 @admin.register(Member)
 class MemberAdmin(ForgetPerson, FactAdmin[Member]):
     belongs = reach.to_chat()
-    list_display = ("shown_name", "user_id", "role", "chat", _LAST_SEEN, _LEFT)
+    list_display = ("shown_name", "user_id", "shown_role", "chat", _LAST_SEEN, _LEFT)
     list_select_related = ("chat",)
     list_filter = (ChatFilter,)
     search_fields = ("user_id", "name")
     named_by = "user_id"
+    fields = ("chat", "user_id", "name", "shown_role", "last_seen_at", "left_at")
+    readonly_fields = ("shown_role",)
 
     @admin.display(description=_("name"), ordering="name")
     def shown_name(self, member: Member) -> SafeString:
         return display.name(member.name or member.user_id)
+
+    @admin.display(description=_("role"), ordering="role")
+    def shown_role(self, member: Member) -> SafeString | str:
+        return display.coded(reasons.role(member.role), member.role) or "–"

@@ -87,7 +87,7 @@ class Line:
     quoted: Quoted | None = None
     reactions: Sequence[Reaction] = ()
     judged: Judged | None = None
-    held: str | Promise = ""
+    held: str = ""
     preview: str = ""
     begins_day: bool = False
     after_pause: bool = False
@@ -266,13 +266,12 @@ def words(item: InboundItem) -> str:
     return "".join(one.text if one.is_words else f"[{one.text}]" for one in pieces)
 
 
-def _held(entry: OutboxEntry | None) -> str | Promise:
+def _held(entry: OutboxEntry | None) -> str:
     """Why it waits, or why it ended as it did, in words."""
     if entry is None:
         return ""
     is_waiting = entry.state == OutboxEntry.State.PENDING
-    code = entry.held if is_waiting else entry.reason
-    return reasons.told(code).said if code else ""
+    return reasons.told_of_entry(entry.held if is_waiting else entry.reason)
 
 
 def _piece(item: InboundItem, index: int, pictures: Mapping[tuple[int, int], str]) -> Piece:

@@ -29,6 +29,11 @@ def name(text: str) -> SafeString:
     return format_html("<bdi>{}</bdi>", text)
 
 
+def coded(words: object, code: str) -> SafeString | str:
+    """What a code means, with the code itself where one points at it: logs and commands have that."""
+    return format_html('<span title="{}">{}</span>', code, words) if code else ""
+
+
 def excerpt(text: str, length: int = 80) -> SafeString:
     """The beginning of what somebody wrote."""
     return name(text if len(text) <= length else text[: length - 1] + "…")

@@ -56,13 +56,13 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
                     ("mentions", "emoji"),
                     ("recalled_at", "removed"),
                     ("from_self", "is_old"),
-                    ("sender_role", "platform_message_id"),
+                    ("shown_role", "platform_message_id"),
                     "shown_parts",
                 )
             },
         ),
     )
-    readonly_fields = ("sender", "shown_text", "decision", "shown_parts")
+    readonly_fields = ("sender", "shown_text", "decision", "shown_role", "shown_parts")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[InboundItem]:
         return super().get_queryset(request).annotate(covering=records.covering_decision())
@@ -75,11 +75,15 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
             return "–"
         verdict = Decision.Verdict(covering["verdict"])
         label = display.label(verdict.label, verdict.value)
-        return format_html("{} {}", label, reasons.told(covering["reason"]).said)
+        return format_html("{} {}", label, _coded(covering["reason"]))
 
     @admin.display(description=_("sender"), ordering="sender_id")
     def sender(self, item: InboundItem) -> SafeString:
         return display.name(f"{item.sender_name} ({item.sender_id})")
+
+    @admin.display(description=_("sender's role"))
+    def shown_role(self, item: InboundItem) -> SafeString | str:
+        return display.coded(reasons.role(item.sender_role), item.sender_role) or "–"
 
     @admin.display(description=_("text"))
     def said(self, item: InboundItem) -> SafeString:
@@ -131,8 +135,8 @@ class DecisionAdmin(FactAdmin[Decision]):
         return display.label(decision.get_verdict_display(), decision.verdict)
 
     @admin.display(description=_("reason"), ordering="reason")
-    def shown_reason(self, decision: Decision) -> str:
-        return str(reasons.told(decision.reason).said)
+    def shown_reason(self, decision: Decision) -> SafeString | str:
+        return _coded(decision.reason)
 
     @admin.display(description=_("items"))
     def items(self, decision: Decision) -> SafeString:
@@ -144,3 +148,7 @@ class DecisionAdmin(FactAdmin[Decision]):
             id__lte=decision.last_item_id,
         )
         return display.link(url, f"{decision.first_item_id} – {decision.last_item_id}")
+
+
+def _coded(reason: str) -> SafeString | str:
+    return display.coded(reasons.told(reason).said, reason)

@@ -150,9 +150,9 @@ class SentMessageAdmin(ModeratingAdmin[SentMessage]):
         return display.label(entry.get_state_display(), entry.state) if entry else "–"
 
     @admin.display(description=gettext_lazy("reason"))
-    def reason(self, message: SentMessage) -> str:
+    def reason(self, message: SentMessage) -> SafeString | str:
         entry = message.entry
-        return reasons.told_of_entry(entry.reason or entry.held) if entry else ""
+        return _coded(entry.reason or entry.held) if entry else ""
 
     @admin.display(description=gettext_lazy("error in words"))
     def error(self, message: SentMessage) -> str:
@@ -422,12 +422,12 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         return display.label(entry.get_state_display(), entry.state)
 
     @admin.display(description=gettext_lazy("reason"), ordering="reason")
-    def shown_reason(self, entry: OutboxEntry) -> str:
-        return reasons.told_of_entry(entry.reason)
+    def shown_reason(self, entry: OutboxEntry) -> SafeString | str:
+        return _coded(entry.reason)
 
     @admin.display(description=gettext_lazy("held"), ordering="held")
-    def shown_held(self, entry: OutboxEntry) -> str:
-        return reasons.told_of_entry(entry.held)
+    def shown_held(self, entry: OutboxEntry) -> SafeString | str:
+        return _coded(entry.held)
 
     @admin.display(description=gettext_lazy("content"))
     def said(self, entry: OutboxEntry) -> SafeString:
@@ -486,6 +486,10 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         size = Func("payload", function="octet_length", output_field=IntegerField())
         found = OutboxEntry.objects.filter(pk=entry.pk).values_list(size, flat=True).first()
         return filesizeformat(found) if found else "–"
+
+
+def _coded(reason: str) -> SafeString | str:
+    return display.coded(reasons.told_of_entry(reason), reason)
 
 
 def _linked(entry: OutboxEntry | None) -> SafeString | str:

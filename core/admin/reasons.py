@@ -1,4 +1,9 @@
-"""Why something was not answered, or does not leave, in words: for people who do not know the codes."""
+"""What stored codes mean, in words, for people who do not know them: why something was not answered or
+does not leave, what somebody is in a group, how a model ended.
+
+Columns with choices have their words there; those of stickers stand in stickers.reasons. A code
+without words stands for itself: a test has each that the code writes (tests/core/test_reasons.py).
+"""
 
 from dataclasses import dataclass
 
@@ -6,6 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from core import budgets, outbox, sending, standing
+from core.models import DeliveryMode, OutboxEntry
 from core.models.turns import Trigger
 
 
@@ -77,6 +83,8 @@ _KNOWN = {
     "server_error": Reason(_("The model's endpoint failed inside.")),
     "bad_answer": Reason(_("The model's endpoint answered what can't be read.")),
     "expired": Reason(_("It could not leave within the chat's patience.")),
+    "internal_error": Reason(_("Something broke inside."), _("See the worker's log.")),
+    "no_broker": Reason(_("No worker could be told of it."), _("Run the doctor.")),
 }
 
 
@@ -85,6 +93,7 @@ _OF_ENTRIES = {
     "recall_refused": _("The platform refused to take it back."),
     "not_recalled": _("The platform did not take it back."),
     "unclear_answer": _("The platform's answer does not tell whether it was done."),
+    "no_answer": _("The platform gave no answer in time."),
     "unsendable": _("It can't be sent as it is."),
     "sender_lost": _("The gateway went away while it was being sent."),
     sending.CONNECTION_LOST: _("The connection was lost while it was being sent."),
@@ -96,12 +105,54 @@ _OF_ENTRIES = {
     sending.RECALLED_BY_OPERATOR: _("An operator took it back."),
     outbox.BY_OPERATOR: _("An operator discarded it."),
     "question_recalled": _("Who had asked took the question back."),
+    OutboxEntry.SENT_AS_TEXT: _("It went out as text, since the sticker could not be sent."),
+    "capability_off": _("The chat can't do that any more."),
+    "sticker_taken_down": _("The sticker was taken down."),
+    "message_recalled": _("Its message was taken back."),
+    "message_gone": _("Its message did not go out, or is not there any more."),
+    "outcome_unknown": _("Whether its message went out was never known."),
+    "no_message_id": _("Its message has no id on the platform."),
+    "recall_failed": _("What it was to stand for could not be taken back."),
+    "recall_unknown": _("Whether what it was to stand for was taken back is not known."),
+    "recall_discarded": _("What it was to stand for was not taken back."),
+}
+_IN_BRIEF = {
+    standing.PAUSED: _("paused"),
+    standing.MUTED: _("muted"),
+    standing.WHOLE_GROUP_MUTED: _("whole group muted"),
+    standing.REMOVED: _("not in the group any more"),
+    standing.LOGGED_OUT: _("logged out"),
+    standing.REVIEW: DeliveryMode.REVIEW.label,
+    standing.SHADOW: DeliveryMode.SHADOW.label,
+}
+_ROLES = {"owner": _("owner"), "admin": _("administrator"), "member": _("member")}
+_ENDINGS = {
+    "stop": _("it was done"),
+    "tool_calls": _("it called tools"),
+    "function_call": _("it called tools"),
+    "length": _("its answer was too long"),
+    "content_filter": _("a filter cut it off"),
 }
 
 
 def told_of_entry(code: str) -> str:
     """What the reason of an Outbox entry means, in a sentence; empty for none."""
     return str(_OF_ENTRIES.get(code) or told(code).said) if code else ""
+
+
+def in_brief(code: str) -> str:
+    """What holds the bot's words (core.standing.REASONS), in a word or two, for labels and lists."""
+    return str(_IN_BRIEF.get(code, code))
+
+
+def role(code: str) -> str:
+    """What somebody is in a group, by the platform's word for it."""
+    return str(_ROLES.get(code, code))
+
+
+def ending(code: str) -> str:
+    """How a model call ended, by the endpoint's `finish_reason`."""
+    return str(_ENDINGS.get(code, code))
 
 
 def told(code: str) -> Reason:

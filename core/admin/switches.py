@@ -186,6 +186,11 @@ def _state(row: CapabilitySetting | None) -> str:
     return INHERIT if row is None else ON if row.allowed else OFF
 
 
+def described(key: str) -> str:
+    """What a switch is about, by its key (`cap.recall`, `tag.all`); empty for what is none."""
+    return next((str(told) for name, told in DESCRIPTIONS.items() if _key(name) == key), "")
+
+
 def _key(name: str) -> str:
     """The name as `chatset` has it: `cap.recall`, `tag.all`."""
     return ".".join(_target(name))

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from core import reach
-from core.admin import acts, display, pictures, rerunning, turn_request, turn_story
+from core.admin import acts, display, pictures, reasons, rerunning, turn_request, turn_story
 from core.admin.facts import ChatFilter, FactAdmin
 from core.models import Turn
 
@@ -33,7 +33,7 @@ class TurnAdmin(FactAdmin[Turn]):
         "sends",
         "tokens",
         "seconds",
-        "error",
+        "shown_error",
     )
     list_display_links = (_STARTED,)
     list_select_related = ("chat",)
@@ -118,6 +118,10 @@ class TurnAdmin(FactAdmin[Turn]):
     @admin.display(description=_("state"), ordering="state")
     def shown_state(self, turn: Turn) -> SafeString:
         return display.label(turn.get_state_display(), turn.state)
+
+    @admin.display(description=_("error"), ordering="error")
+    def shown_error(self, turn: Turn) -> SafeString | str:
+        return display.coded(reasons.told(turn.error).said, turn.error)
 
     @admin.display(description=_("tokens in / out"), ordering="prompt_tokens")
     def tokens(self, turn: Turn) -> str:

@@ -1,4 +1,4 @@
-"""What templates of the console ask for: where one is.
+"""What templates of the console ask for: where one is, and what stored codes mean.
 
 The theme loads all libraries while its own classes are being made, on which core.admin is built: that
 is imported when it is asked.
@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from django import template
 from django.template import Context
+from django.utils.safestring import SafeString
 
 register = template.Library()
 
@@ -18,3 +19,35 @@ def places(context: Context) -> Any:
     from core.admin import trail  # noqa: PLC0415
 
     return trail.leading_to(cast("dict[str, Any]", context.flatten()))
+
+
+@register.filter
+def told(code: str) -> SafeString | str:
+    """Why a turn failed, or something was not answered."""
+    from core.admin import display, reasons  # noqa: PLC0415
+
+    return display.coded(reasons.told(code).said, code)
+
+
+@register.filter
+def told_of_entry(code: str) -> SafeString | str:
+    """Why an Outbox entry ended as it did, or waits."""
+    from core.admin import display, reasons  # noqa: PLC0415
+
+    return display.coded(reasons.told_of_entry(code), code)
+
+
+@register.filter
+def in_brief(code: str) -> SafeString | str:
+    """What holds the bot's words, in a word or two."""
+    from core.admin import display, reasons  # noqa: PLC0415
+
+    return display.coded(reasons.in_brief(code), code)
+
+
+@register.filter
+def ending(code: str) -> SafeString | str:
+    """How a model call ended."""
+    from core.admin import display, reasons  # noqa: PLC0415
+
+    return display.coded(reasons.ending(code), code)

@@ -11,7 +11,7 @@ from core import reach
 from core.errors import ModelFailure
 from core.models import Chat
 from stickers import embeddings, search, upkeep
-from stickers.admin import pictures
+from stickers.admin import pictures, reasons
 from stickers.models import Sticker
 
 _MOST_CHATS = 100
@@ -36,8 +36,9 @@ def load(request: HttpRequest, reached: QuerySet[Chat]) -> dict[str, Any]:
     try:
         found = search.preview(chat, words)
     except ModelFailure as failure:
-        told = _("The words could not be embedded: %(code)s. %(detail)s")
-        return context | {"failure": told % {"code": failure.code, "detail": failure.detail}}
+        told = _("The words could not be embedded. %(why)s %(detail)s")
+        why = reasons.told(failure.code)
+        return context | {"failure": told % {"why": why, "detail": failure.detail}}
     pictures.mark_moving(hit.sticker for hit in found.hits)
     return context | {"found": found}
 

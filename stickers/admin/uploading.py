@@ -22,7 +22,8 @@ from core.errors import MediaFailure, ModelFailure
 from core.llm import routing
 from core.media import pictures, store
 from core.models import StoredMedia
-from stickers import acts, catalogue, recognition
+from stickers import acts, catalogue, funnel, recognition
+from stickers.admin import reasons
 from stickers.admin.forms import WordingForm
 from stickers.catalogue import Details, NotAdded
 from stickers.recognition import Unusable
@@ -172,14 +173,18 @@ def _asked(request: HttpRequest, card: Card) -> WordingForm:
     try:
         answer = recognition.ask(name, pictures.examine(content).view)
         learned = recognition.read(answer)
-    except (MediaFailure, ModelFailure) as failure:
-        messages.error(request, _("The model gave no answer: %(code)s.") % {"code": failure.code})
+    except MediaFailure as failure:
+        why = funnel.DOWNLOADS.get(failure.code, failure.code)
+        messages.error(request, _("The model was not asked: %(why)s.") % {"why": why})
+    except ModelFailure as failure:
+        told = _("The model gave no answer. %(why)s")
+        messages.error(request, told % {"why": reasons.told(failure.code)})
     except Unusable as unusable:
         if unusable.sensitive:
             messages.warning(request, _("The model finds this picture sensitive."))
         else:
-            told = _("The model's answer can't be used: %(code)s.")
-            messages.warning(request, told % {"code": unusable.code})
+            told = _("The model's answer can't be used. %(why)s")
+            messages.warning(request, told % {"why": reasons.told(unusable.code)})
     else:
         initial = {**learned.as_fields(), "moods": ", ".join(learned.moods)}
         return WordingForm(initial=initial, prefix=card.sha256[:16], use_required_attribute=False)

@@ -225,7 +225,7 @@ def test_the_state_tells_the_turn_behind_a_message_and_why_there_is_none(
     assert silent["after"] == ignored.platform_message_id
     assert "Nobody addressed the bot" in silent["text"]
     assert answered["after"] == heard.platform_message_id
-    assert "“gone” is unknown: no_answer" in unsent["text"]
+    assert "“gone” is unknown: The platform gave no answer in time." in unsent["text"]
     assert unsent["key"] == f"entry-{lost.entry_id}"
     assert list(told["chats"]) == ["group:7"]
     assert "of another bot" not in json.dumps(told)

@@ -125,7 +125,7 @@ def test_an_endpoint_that_is_away_is_told(
     monkeypatch.setattr(search, "preview", away)
     chat = make_chat()
     answer = admin_client.get(reverse(TRY), {"chat": str(chat.pk), "q": "x"})
-    assert "could not be embedded: unreachable" in answer.content.decode()
+    assert "could not be embedded. The model" in answer.content.decode()
     assert "<b>nobody" not in answer.content.decode()
 
 

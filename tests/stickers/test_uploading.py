@@ -232,8 +232,8 @@ def test_the_model_says_what_it_means_and_a_person_decides(
     ("said", "words"),
     [
         ([{"meaning": "a face", "sensitive": True}], "finds this picture sensitive"),
-        ([{"meaning": "a face"}], "can't be used: no_verdict"),
-        ([], "can't be used: no_call"),
+        ([{"meaning": "a face"}], "did not say whether it is sensitive"),
+        ([], "answered without the tool"),
     ],
 )
 def test_an_answer_that_is_none_fills_nothing(
