@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.db.models import Max, Q, QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models import F, Max, Q, QuerySet, TextField
+from django.db.models.functions import Cast, Greatest
 from django.utils.translation import gettext as _
 
 from core import addresses, evidence, journal, recalls, sending
@@ -114,7 +114,7 @@ def _forget_in(chat: Chat, user_id: str) -> Counter[str]:
         pokes = items.filter(kind=InboundItem.Kind.POKE, target_id=user_id, pk__lte=last)
         for keys in _chunks(_keys(pokes), batches.MOST):
             with batches.step(lease):
-                went.update(chats.delete_items(keys))
+                went.update(_delete(chat, keys))
         for keys in _chunks(theirs, batches.MOST):
             with batches.step(lease):
                 went.update(_forget_items(chat, keys))
@@ -276,14 +276,26 @@ def _forget_items(chat: Chat, keys: list[int]) -> registry.Counts:
     reactions = InboundItem.objects.filter(
         chat=chat, kind=InboundItem.Kind.REACTION, target_id__in=named
     )
-    went.update(chats.delete_items([*keys, *set(_keys(reactions)).difference(keys)]))
+    went.update(_delete(chat, [*keys, *set(_keys(reactions)).difference(keys)]))
     own = OutboxEntry.objects.filter(chat=chat, action=Action.REACTION, subject__in=named)
     went["words_emptied"] += _empty(_keys(own))
     return went
 
 
+def _delete(chat: Chat, keys: list[int]) -> registry.Counts:
+    """Delete items, which the chat counts no more; in a transaction that holds its row."""
+    went = chats.delete_items(keys)
+    left = Greatest(F("messages") - went["items"], 0)
+    Chat.objects.filter(pk=chat.pk).update(messages=left)
+    return went
+
+
 def _leave(held: Held, user_id: str) -> int:
+    """Take the person out of the chat's row and its members; how many rows of members went."""
     chat = held.chat
+    latest = InboundItem.objects.filter(chat=chat).order_by("-pk").only("received_at").first()
+    chat.last_message_at = latest.received_at if latest else None
+    chat.save(update_fields=["last_message_at"])
     if user_id in chat.addressed_by:
         chat.addressed_by = [one for one in chat.addressed_by if one != user_id]
         chat.addressed_at = chat.addressed_at if chat.addressed_by else None

@@ -154,6 +154,19 @@ def test_others_keep_what_they_said_and_what_was_said_to_them(bot: Bot) -> None:
     assert "plums" in ToolCall.objects.filter(step__turn=turn)[0].arguments
 
 
+def test_a_chat_counts_the_items_that_are_left_of_it(bot: Bot) -> None:
+    filled = fill(at(bot, GROUP), 100)
+    elsewhere = quiet(at(bot, "group:20002"), 300)
+    store(says(at(bot, GROUP), ANN, "ginger", number=110))
+    people.forget("10002")
+    for chat, count in ((filled, 3), (elsewhere, 1)):
+        before = chat.messages
+        chat.refresh_from_db()
+        left = InboundItem.objects.filter(chat=chat).order_by("-pk")
+        assert (chat.messages, chat.last_message_at) == (count, left[0].received_at)
+        assert (before != count) == (chat == filled)
+
+
 def test_the_numbers_of_its_turns_stay(bot: Bot) -> None:
     chat = fill(at(bot, GROUP), 100)
     people.forget("10002")
