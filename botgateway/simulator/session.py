@@ -40,14 +40,29 @@ class Misused(Exception):
     """A line that can't be obeyed; the text says how it is written."""
 
 
+class NoPicture(Misused):
+    """A file that was named for a picture and can't be sent."""
+
+
 class Session:
-    """Obeys lines, shows what happens. `write` puts one line on the terminal."""
+    """Obeys lines, shows what happens. `write` puts one line on the terminal.
+
+    Where nobody is there to type a file's name anew (`is_piped`), one that can't be sent ends the
+    session with NoPicture.
+    """
 
     def __init__(
-        self, platform: SimulatedPlatform, write: Callable[[str], None], *, group: Id, user: Id
+        self,
+        platform: SimulatedPlatform,
+        write: Callable[[str], None],
+        *,
+        group: Id,
+        user: Id,
+        is_piped: bool = False,
     ) -> None:
         self._platform = platform
         self._write = write
+        self._is_piped = is_piped
         self._chat = f"group:{group}"
         self._user = user
         self._numbered: list[Said] = []
@@ -70,7 +85,7 @@ class Session:
     async def run(self, lines: asyncio.Queue[str | None], *, linger_seconds: float) -> None:
         """Obeys lines until /quit or the end (None), then waits until the bot is quiet that long.
 
-        Raises NoConnection when the connection is lost and does not come back.
+        Raises NoConnection when the connection is lost and does not come back, and NoPicture.
         """
         self._show_place()
         self._write(str(HELP))
@@ -94,6 +109,8 @@ class Session:
             elif line:
                 await self._say(line)
         except Misused as error:
+            if self._is_piped and isinstance(error, NoPicture):
+                raise
             self._write(f"  ? {error}")
         except NoConnection as error:
             self._write(_("  ? not done: %(error)s") % {"error": error})
@@ -267,16 +284,18 @@ class Session:
 
 
 def _picture(named: str) -> bytes:
-    """The picture in a file, or the one that is drawn for a name where there is no such file."""
+    """The picture in a file, or the one that is drawn for a name, which is a word and no path."""
     path = Path(named).expanduser()
     try:
         if not path.is_file():
+            if path.suffix or path.name != named:
+                raise NoPicture(_("there is no file %(path)s") % {"path": named})
             return drawn(named)
         content = path.read_bytes()
     except (OSError, ValueError) as error:
-        raise Misused(f"{named}: {error}") from None
+        raise NoPicture(f"{named}: {error}") from None
     if len(content) > MOST_PICTURE_BYTES:
-        raise Misused(
+        raise NoPicture(
             _("%(named)s is larger than %(most)s bytes")
             % {"named": named, "most": f"{MOST_PICTURE_BYTES:,}"}
         )

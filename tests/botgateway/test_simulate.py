@@ -135,12 +135,32 @@ async def test_stickers_are_told_with_their_pictures(tmp_path: Path) -> None:
     assert "#1 Ann: [sticker]" in shown
 
 
+@pytest.mark.parametrize("named", ["x.png", "~/nobody", "./wave", "no/such", "C:\\x.gif"])
+async def test_a_sticker_file_that_is_not_there_ends_what_was_piped_in(named: str) -> None:
+    async with gateway_stub() as stub:
+        with pytest.raises(CommandError, match="there is no file") as told:
+            await _simulate(stub, f"/sticker {named}\nnever said\n")
+        assert len(stub.events) == 1
+    assert str(told.value).count("\n") == 0
+    assert told.value.returncode == 1
+
+
 async def test_a_sticker_file_that_is_too_large_is_not_sent(tmp_path: Path) -> None:
     large = tmp_path / "large.gif"
     large.write_bytes(b"GIF89a".ljust(MOST_PICTURE_BYTES + 1))
     async with gateway_stub() as stub:
-        assert "larger than" in await _simulate(stub, f"/sticker {large}\n")
+        with pytest.raises(CommandError, match="larger than"):
+            await _simulate(stub, f"/sticker {large}\n")
         assert len(stub.events) == 1
+
+
+async def test_at_a_terminal_a_file_that_is_not_there_may_be_typed_anew() -> None:
+    typed = io.StringIO("/sticker x.png\nstill here\n")
+    typed.isatty = lambda: True  # type: ignore[method-assign]
+    async with gateway_stub() as stub:
+        shown = await _simulate(stub, "", stdin=typed)
+        assert "  ? there is no file x.png" in shown.splitlines()
+        assert [event.get("raw_message") for event in stub.events[1:]] == ["still here"]
 
 
 async def test_stickers_of_the_bot_are_shown() -> None:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from botgateway import fields
 from botgateway.simulator import bots
 from botgateway.simulator.platform import NoConnection, SimulatedPlatform
-from botgateway.simulator.session import Session
+from botgateway.simulator.session import NoPicture, Session
 from botgateway.simulator.world import World, wire_id
 
 
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         stdin = options.get("stdin") or sys.stdin
         try:
             asyncio.run(self._run(platform, options, stdin))
-        except NoConnection as error:
+        except (NoConnection, NoPicture) as error:
             raise CommandError(str(error)) from None
         except KeyboardInterrupt:
             self.stdout.write("")
@@ -96,6 +96,7 @@ class Command(BaseCommand):
             self._write,
             group=wire_id(options["group"]),
             user=wire_id(options["user"]),
+            is_piped=not stdin.isatty(),
         )
         platform.on_action = session.report
         async with platform:
