@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from axes.models import AccessAttempt
 from axes.utils import reset
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, Permission, User
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -18,7 +19,8 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from arise_site import roles, second_factor
-from core import reach
+from core import audit, reach
+from core.admin import switches
 from core.admin.theme import ModelAdmin
 from core.models import PersonLimit
 
@@ -48,7 +50,10 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin[User]):  # type: ignore[type-arg]
     )
     def let_in_again(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         for person in self._touchable(request, queryset):
+            tries = AccessAttempt.objects.filter(username=person.get_username())
+            failures = tries.aggregate(count=Sum("failures_since_start"))["count"] or 0
             reset(username=person.get_username())
+            audit.keep(person, {"failed_log_ins": (failures, 0)}, by=switches.person(request))
             self.log_change(request, person, gettext("Let in again."))
         messages.success(request, gettext("They may try to log in again."))
 

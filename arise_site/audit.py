@@ -1,7 +1,7 @@
 """What is kept of operators' changes: who, when, from what, to what (django-auditlog).
 
 Kept are columns that people set, never those that workers move. Rows that are written with `update()`
-or in bulk leave nothing, so whatever is set for operators goes through `save()`.
+or in bulk leave nothing here: what acts write so is kept by themselves (core.audit).
 """
 
 from collections.abc import Iterable
@@ -14,10 +14,12 @@ from django.db.models import Model
 from django.db.models.signals import pre_save  # noqa: TID251  (the library's own is replaced)
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from core.audit import HIDDEN
 from core.models import Bot, CapabilitySetting, Chat, PersonLimit
 from skills.models import Skill
 
-_SECRETS = ("token_hash", "password")
+_UNTOLD = ("token_hash", "password", "body")
+"""Secrets; and the text of a skill, which has versions of its own."""
 _PAUSE = ["paused_at", "pause_reason"]
 _kept: dict[type[Model], frozenset[str]] = {}
 
@@ -31,8 +33,7 @@ def load() -> None:
     _keep(Chat, [name for name in _set_by_people(Chat) if name not in told] + _PAUSE)
     _keep(Bot, [*_set_by_people(Bot), *_PAUSE, "token_hash"])
     _keep(CapabilitySetting, ["allowed"])
-    # A skill's text has versions of its own.
-    _keep(Skill, ["name", "description", "enabled", "for_all_chats"], ["bots", "chats"])
+    _keep(Skill, ["name", "description", "body", "enabled", "for_all_chats"], ["bots", "chats"])
     rights = ["username", "is_active", "is_staff", "is_superuser", "password"]
     _keep(User, rights, ["groups", "user_permissions"])
     _keep(Group, ["name"], ["permissions"])
@@ -41,8 +42,8 @@ def load() -> None:
 
 
 def hidden(value: str) -> str:
-    """What stands in the audit for a secret: that it changed, and nothing of it."""
-    return "•••"
+    """What stands in the audit for what is not told: that it changed, and nothing of it."""
+    return HIDDEN
 
 
 def _set_by_people(model: type[Model]) -> list[str]:
@@ -56,7 +57,7 @@ def _keep(model: type[Model], columns: Iterable[str], many: Iterable[str] = ()) 
         model,
         include_fields=list(columns),
         m2m_fields=set(many),
-        mask_fields=[name for name in columns if name in _SECRETS],
+        mask_fields=[name for name in columns if name in _UNTOLD],
         mask_callable=f"{__name__}.{hidden.__name__}",
     )
 

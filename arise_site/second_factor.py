@@ -25,6 +25,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from core import audit
+
 BACKUP_CODES = 10
 _OPEN = ("admin:login", "admin:logout", "admin:jsi18n", "second_factor_ask", "second_factor_set_up")
 
@@ -163,6 +165,7 @@ def _let_in(request: HttpRequest, device: TOTPDevice | StaticDevice) -> None:
 def _new_backup_codes(person: Any) -> list[str]:
     with transaction.atomic():
         StaticDevice.objects.filter(user=person).delete()
+        audit.keep(person, {"backup_codes": audit.CHANGED}, by=person)
         device = StaticDevice.objects.create(user=person, name="backup")
         codes = [StaticToken.random_token() for _number in range(BACKUP_CODES)]
         StaticToken.objects.bulk_create(StaticToken(device=device, token=code) for code in codes)

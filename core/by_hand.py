@@ -14,7 +14,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from core import capabilities, outbox, sending, shadow, standing, wake
+from core import audit, capabilities, outbox, sending, shadow, standing, wake
 from core.database import database_now
 from core.errors import ToolRefusal
 from core.models import Chat, OutboxEntry, SentMessage
@@ -25,6 +25,7 @@ from core.tools import own_words, speaking
 Action = OutboxEntry.Action
 State = OutboxEntry.State
 Operator = AbstractBaseUser | None
+_AUDITED = ("state", "held")
 UNDER_WAY = (State.PENDING, State.SENDING, State.UNKNOWN)
 
 
@@ -106,6 +107,7 @@ def recall(message_id: int, *, seen: str, by: Operator) -> SentMessage:
             own_words.take_back(place, message)
         except ToolRefusal as refusal:
             raise NotDone(_in_words(refusal)) from None
+        audit.keep(message, {"recall_asked": (False, True)}, by=by)
         _wake(message.chat)
     return message
 
@@ -118,9 +120,12 @@ def edit(message_id: int, *, seen: str, by: Operator, text: str) -> SentMessage:
         if outbox.pending_version(message) is not None:
             raise NotDone(_("A change of it waits already. Change or discard that one."))
         try:
+            edits = message.edits
             own_words.change(place, message, speaking.checked_words(place, text))
         except ToolRefusal as refusal:
             raise NotDone(_in_words(refusal)) from None
+        changes = {"edits": (edits, message.edits), "content": audit.CHANGED}
+        audit.keep(message, changes, by=by)
         _wake(message.chat)
     return message
 
@@ -172,6 +177,15 @@ def _lines(text: str) -> str:
 
 def _keep(entry: OutboxEntry, by: Operator, **values: Any) -> OutboxEntry:
     values = {"decided_by_id": by.pk if by else None, **values}
+    changes: dict[str, tuple[object, object]] = {
+        name: (getattr(entry, name), values[name])
+        for name in _AUDITED
+        if name in values and values[name] != getattr(entry, name)
+    }
+    if "content" in values:
+        changes["content"] = audit.CHANGED
+    if changes:
+        audit.keep(entry, changes, by=by)
     for name, value in values.items():
         setattr(entry, name, value)
     entry.save(update_fields=values)

@@ -9,10 +9,11 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from core import shadow, standing
+from core import audit, shadow, standing
 from core.capabilities import CAPABILITIES, TAGS
 from core.models import Bot, CapabilitySetting, Chat, DeliveryMode
 
@@ -78,8 +79,8 @@ def parse(pairs: Iterable[str]) -> Change:
 def apply(chat: Chat, change: Change, *, by: AbstractBaseUser | None = None) -> None:
     """Set all of it in one transaction; a chat that is not stored yet is stored.
 
-    Rows go through `save()` and `delete()` one by one, never through `update()`, so that whatever
-    keeps an audit of models sees each flip.
+    Rows go through `save()` and `delete()` one by one, never through `update()`, so that the audit
+    sees each flip.
     """
     columns = dict(change.fields)
     if columns.get("sticker_learning", chat.sticker_learning) != chat.sticker_learning:
@@ -94,6 +95,20 @@ def apply(chat: Chat, change: Change, *, by: AbstractBaseUser | None = None) -> 
         if MODE in columns:
             mode_was_set(chat)
         set_capabilities(chat, change.capabilities, by=by)
+
+
+def switch_all(
+    chats: QuerySet[Chat], name: str, *, on: bool, by: AbstractBaseUser | None = None
+) -> list[Chat]:
+    """Set one of SWITCHES for many chats, in the same few statements however many they are; those
+    that stood otherwise, as they were."""
+    with transaction.atomic():
+        others = chats.exclude(**{name: on}).order_by("pk")
+        switched = list(others.select_for_update(of=("self",)))
+        columns = {name: on} | (consent(by) if name == "sticker_learning" else {})
+        Chat.objects.filter(pk__in=[chat.pk for chat in switched]).update(**columns)
+        audit.keep_all([(chat, {name: (not on, on)}) for chat in switched], by=by)
+    return switched
 
 
 def mode_was_set(chat: Chat) -> None:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import connection, transaction
 from django.db.models import Q
 
-from core import sending
+from core import audit, sending
 from core.database import database_now
 from core.messages import PlatformId
 from core.models import Chat, InboundItem, OutboxEntry
@@ -219,10 +220,28 @@ def is_own_word(chat: Chat, message_id: str) -> OutboxEntry | None:
     return entries.filter(state=State.SENT, current_of__isnull=False).order_by("-pk").first()
 
 
-def settle_by_hand(entry: OutboxEntry, *, was_sent: bool, message_id: str = "") -> bool:
+def settle_by_hand(
+    entry: OutboxEntry,
+    *,
+    was_sent: bool,
+    message_id: str = "",
+    by: AbstractBaseUser | None = None,
+) -> bool:
     """What an operator says of an entry whose outcome is unknown; False where it is not any more."""
     if entry.state != State.UNKNOWN:
         return False
+    with transaction.atomic():
+        settled = _settled(entry, was_sent=was_sent, message_id=message_id)
+        if settled:
+            settled_as = OutboxEntry.objects.values_list("state", flat=True).get(pk=entry.pk)
+            changes: dict[str, tuple[object, object]] = {"state": (State.UNKNOWN, settled_as)}
+            if message_id:
+                changes["platform_message_id"] = (entry.platform_message_id, message_id)
+            audit.keep(entry, changes, by=by)
+    return settled
+
+
+def _settled(entry: OutboxEntry, *, was_sent: bool, message_id: str) -> bool:
     if not was_sent:
         return sending.mark_failed(entry.pk, reason="not_sent_says_operator")
     if entry.action in OutboxEntry.GESTURES:

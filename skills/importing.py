@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
+from core import audit
 from skills import folders, skillfile, store, texts
 from skills.errors import BadImport
 from skills.folders import Files
@@ -170,6 +171,11 @@ def _write(loaded: Loaded, stored: Skill | None, by: AbstractBaseUser | None) ->
     skill = stored or Skill(name=loaded.name)
     skill.description, skill.body = loaded.description, loaded.body
     store.save(skill, by=by, source=SkillVersion.Source.IMPORT)
+    before = {file.path: bytes(file.content) for file in skill.attachments.all()}
+    if stored is not None and before != loaded.attachments:
+        # Names of files are as telling as their text, so that their number stands for them.
+        counts = (len(before), len(loaded.attachments))
+        audit.keep(skill, {"attachments": counts}, by=by)
     skill.attachments.all().delete()
     SkillAttachment.objects.bulk_create(
         SkillAttachment(skill=skill, path=path, content=content, size=len(content))

@@ -6,7 +6,7 @@ The history names stickers by their ref: what was rejected keeps no meaning, the
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, dataclass
@@ -16,8 +16,10 @@ from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.contenttypes.models import ContentType
 from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
+from core import audit
 from stickers import embeddings, library, takedown
 from stickers.models import Picture, Sticker, StickerVector
 
@@ -62,12 +64,16 @@ class Texts:
 
 def approve(sticker: Sticker, *, by: AbstractBaseUser | None) -> bool:
     """Let a sticker be used that waits for review; whether it did, and has a meaning."""
+    return bool(approve_all([sticker], by=by))
+
+
+def approve_all(stickers: Iterable[Sticker], *, by: AbstractBaseUser | None) -> int:
+    """The same for many, in the same few statements however many they are; how many were."""
     with transaction.atomic():
-        waiting = Sticker.objects.filter(pk=sticker.pk, state=State.REVIEW).exclude(meaning="")
-        done = bool(waiting.update(state=State.STORED, reason=""))
-        if done:
-            _keep(sticker, _("Approved."), by)
-    return done
+        rows = _locked(stickers, Q(state=State.REVIEW) & ~Q(meaning=""))
+        _of(rows).update(state=State.STORED, reason="")
+        _keep_all(rows, {"state": State.STORED}, _("Approved."), by)
+    return len(rows)
 
 
 def reject(sticker: Sticker, *, by: AbstractBaseUser | None) -> bool:
@@ -76,29 +82,41 @@ def reject(sticker: Sticker, *, by: AbstractBaseUser | None) -> bool:
     Its meaning goes, and where no other chat and no catalogue uses the picture, the picture too and
     what was learned of it. The row and the picture's keys stay, so that it is not learned there again.
     """
-    with _alone(sticker):
-        # Who takes the picture over for another chat holds this row too.
-        picture = Picture.objects.select_for_update().get(pk=sticker.picture_id)
-        usable = Sticker.objects.filter(pk=sticker.pk, state__in=USABLE)
+    return bool(reject_all([sticker], by=by))
+
+
+def reject_all(stickers: Collection[Sticker], *, by: AbstractBaseUser | None) -> int:
+    """The same for many; how many were usable."""
+    with _alone(*stickers):
+        # Who takes a picture over for another chat holds its row too.
+        keys = {sticker.picture_id for sticker in stickers}
+        pictures = Picture.objects.filter(pk__in=keys)
+        list(pictures.select_for_update().order_by("pk").values_list("pk"))
+        rows = _locked(stickers, Q(state__in=USABLE))
         empty = Texts("").columns() | {"market_face": {}, "pinned": False}
-        done = bool(usable.update(state=State.REJECTED, reason=BY_OPERATOR, **empty))
-        if done:
-            StickerVector.objects.filter(sticker=sticker.pk).delete()
-            if not picture.stickers.filter(state__in=HOLDING).exists():
-                Picture.objects.filter(pk=picture.pk).update(learned={})
-            library.release_bytes([picture.pk])
-            _keep(sticker, _("Rejected."), by)
-    return done
+        _of(rows).update(state=State.REJECTED, reason=BY_OPERATOR, **empty)
+        StickerVector.objects.filter(sticker__in=[row.pk for row in rows]).delete()
+        rejected = {row.picture_id for row in rows}
+        held = Sticker.objects.filter(picture__in=rejected, state__in=HOLDING)
+        pictures.filter(pk__in=rejected).exclude(pk__in=held.values("picture")).update(learned={})
+        library.release_bytes(rejected)
+        _keep_all(rows, {"state": State.REJECTED}, _("Rejected."), by)
+    return len(rows)
 
 
 def pin(sticker: Sticker, *, pinned: bool, by: AbstractBaseUser | None) -> bool:
     """Let a usable sticker never make room for another one, or again do so; whether that is new."""
-    with _alone(sticker):
-        others = Sticker.objects.filter(pk=sticker.pk, pinned=not pinned, state__in=USABLE)
-        done = bool(others.update(pinned=pinned))
-        if done:
-            _keep(sticker, _("Pinned.") if pinned else _("Unpinned."), by)
-    return done
+    return bool(pin_all([sticker], pinned=pinned, by=by))
+
+
+def pin_all(stickers: Collection[Sticker], *, pinned: bool, by: AbstractBaseUser | None) -> int:
+    """The same for many; of how many it is new."""
+    with _alone(*stickers):
+        rows = _locked(stickers, Q(pinned=not pinned, state__in=USABLE))
+        _of(rows).update(pinned=pinned)
+        said = _("Pinned.") if pinned else _("Unpinned.")
+        _keep_all(rows, {"pinned": pinned}, said, by)
+    return len(rows)
 
 
 def promote(sticker: Sticker, *, by: AbstractBaseUser | None, with_lines: bool = False) -> bool:
@@ -112,16 +130,17 @@ def promote(sticker: Sticker, *, by: AbstractBaseUser | None, with_lines: bool =
         return False
     try:
         with _alone(sticker):
-            owned = Sticker.objects.filter(
-                pk=sticker.pk, chat__isnull=False, state__in=USABLE
-            ).exclude(meaning="")
-            done = bool(owned.update(chat=None, state=State.STORED, reason=""))
-            if done:
-                StickerVector.objects.filter(sticker=sticker.pk).update(scope=embeddings.CATALOGUE)
-                _keep(sticker, _("Promoted to the catalogue."), by)
+            owned = Q(chat__isnull=False, state__in=USABLE) & ~Q(meaning="")
+            rows = _locked([sticker], owned)
+            _of(rows).update(chat=None, state=State.STORED, reason="")
+            for row in rows:
+                StickerVector.objects.filter(sticker=row.pk).update(scope=embeddings.CATALOGUE)
+                changes = {"in_catalogue": (False, True), "state": (row.state, State.STORED)}
+                audit.keep(row, changes, by=by)
+                _tell([row], _("Promoted to the catalogue."), by)
     except IntegrityError:
         return False
-    return done
+    return bool(rows)
 
 
 def change_meaning(
@@ -137,9 +156,13 @@ def change_meaning(
         row = Sticker.objects.select_for_update().filter(pk=sticker.pk, state__in=USABLE).first()
         if row is None or Texts.of(row).digest != seen:
             return False
+        before = Texts.of(row).columns()
         _worded(row, texts).save(update_fields=list(texts.columns()))
         embeddings.write(row, prepared)
-        _keep(sticker, _("Changed what it means."), by)
+        changed = [name for name, text in texts.columns().items() if text != before[name]]
+        changes = dict.fromkeys(changed, audit.CHANGED)
+        audit.keep(row, changes, by=by)
+        _tell([row], _("Changed what it means."), by)
     return True
 
 
@@ -152,21 +175,22 @@ def take_down(sticker: Sticker, *, by: AbstractBaseUser | None) -> bool:
             return False
         if not takedown.take_down(row.picture, by=by, reason=BY_OPERATOR).stickers:
             return False
-        _keep(row, _("Taken down everywhere."), by, DELETION)
+        # The audit has each of the stickers that went with the picture (stickers.takedown).
+        _tell([row], _("Taken down everywhere."), by, DELETION)
     return True
 
 
 def keep_added(sticker: Sticker, *, by: AbstractBaseUser | None) -> None:
     """Write into the history who brought a sticker into the catalogue (stickers.catalogue)."""
-    _keep(sticker, _("Brought into the catalogue."), by, ADDITION)
+    _tell([sticker], _("Brought into the catalogue."), by, ADDITION)
 
 
 @contextmanager
-def _alone(sticker: Sticker) -> Iterator[None]:
-    """A transaction in which nobody chooses whether the sticker makes room for another one."""
+def _alone(*stickers: Sticker) -> Iterator[None]:
+    """A transaction in which nobody chooses whether the stickers make room for other ones."""
     with transaction.atomic():
-        if sticker.chat_id is not None:
-            library.lock_chat(sticker.chat_id)
+        for chat_id in sorted({one.chat_id for one in stickers if one.chat_id is not None}):
+            library.lock_chat(chat_id)
         yield
 
 
@@ -176,14 +200,40 @@ def _worded(sticker: Sticker, texts: Texts) -> Sticker:
     return sticker
 
 
-def _keep(sticker: Sticker, what: str, by: AbstractBaseUser | None, flag: int = CHANGE) -> None:
+def _of(rows: Iterable[Sticker]) -> QuerySet[Sticker]:
+    return Sticker.objects.filter(pk__in=[row.pk for row in rows])
+
+
+def _locked(stickers: Iterable[Sticker], as_needed: Q) -> list[Sticker]:
+    """The rows of those of some stickers that are as an act needs them, as they are before it."""
+    rows = _of(stickers).filter(as_needed).select_related("chat").order_by("pk")
+    return list(rows.select_for_update(of=("self",)))
+
+
+def _keep_all(
+    rows: Sequence[Sticker], now: Mapping[str, object], what: str, by: AbstractBaseUser | None
+) -> None:
+    """Write into the history who did what, and into the audit what each was and is `now`."""
+    changes = [(row, {name: (getattr(row, name), now[name]) for name in now}) for row in rows]
+    audit.keep_all(changes, by=by)
+    _tell(rows, what, by)
+
+
+def _tell(
+    rows: Iterable[Sticker], what: str, by: AbstractBaseUser | None, flag: int = CHANGE
+) -> None:
     """Write into the history who did what; a command has no account."""
-    if by is not None:
-        LogEntry.objects.create(
+    if by is None:
+        return
+    content_type = ContentType.objects.get_for_model(Sticker)
+    LogEntry.objects.bulk_create(
+        LogEntry(
             user_id=by.pk,
-            content_type=ContentType.objects.get_for_model(Sticker),
-            object_id=str(sticker.pk),
-            object_repr=sticker.ref,
+            content_type=content_type,
+            object_id=str(row.pk),
+            object_repr=row.ref,
             action_flag=flag,
             change_message=what,
         )
+        for row in rows
+    )

@@ -1,7 +1,7 @@
 """The operators' catalogue: stickers that are usable in every chat, with meanings that operators gave."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from core import audit
 from core.database import database_now, lock
 from core.errors import MediaFailure
 from core.media import pictures, store
@@ -82,9 +83,11 @@ def add(
         picture = _picture(who, again=again)
         if not picture.sha256 or store.read(picture.sha256) is None:
             picture.sha256 = store.put(content, examined)
+        verdict = picture.verdict
         picture.verdict, picture.reason, picture.removed_by = Verdict.STORED, "", None
         picture.settled_at = database_now()
         picture.save()
+        before = Sticker.objects.filter(chat=None, picture=picture).first()
         sticker, is_new = Sticker.objects.update_or_create(
             chat=None,
             picture=picture,
@@ -92,9 +95,33 @@ def add(
             create_defaults={**texts, "state": Sticker.State.STORED, "file_id": who.file_id},
         )
         embeddings.write(sticker, prepared)
+        _keep(sticker, before, texts, verdict, by)
     done = "added" if is_new else "given other words"
     logger.info("catalogue: %s was %s by %s", sticker.ref, done, by or "a command")
     return sticker
+
+
+def _keep(
+    sticker: Sticker,
+    before: Sticker | None,
+    texts: Mapping[str, Any],
+    verdict: str,
+    by: AbstractBaseUser | None,
+) -> None:
+    """Keep in the audit that it came into the catalogue, or says something else there now; `verdict`
+    is what was known of its picture."""
+    changes: dict[str, tuple[object, object]] = {}
+    state = before.state if before else None
+    if state != sticker.state:
+        changes["state"] = (state, sticker.state)
+    if verdict in _REFUSED:
+        changes["verdict"] = (verdict, Verdict.STORED)
+    if before is not None:
+        changed = [name for name, text in texts.items() if getattr(before, name) != text]
+        changes |= dict.fromkeys(changed, audit.CHANGED)
+    if changes:
+        action = audit.UPDATED if before else audit.CREATED
+        audit.keep(sticker, changes, by=by, action=action)
 
 
 def look(content: bytes) -> str:

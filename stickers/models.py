@@ -246,6 +246,16 @@ class Sticker(models.Model):
     def __str__(self) -> str:
         return self.meaning[:40] or self.ref
 
+    @property
+    def audited_as(self) -> str:
+        """Its name in the audit of changes, which keeps no meaning."""
+        return self.ref
+
+    def get_additional_data(self) -> dict[str, int] | None:
+        """By what the audit of changes is found and narrowed; None for the catalogue, which concerns
+        the whole site."""
+        return self.chat.get_additional_data() if self.chat is not None else None
+
 
 class StickerVector(models.Model):
     """The embedding of a usable sticker's text by one model; `scope` is its chat's key, 0 for the

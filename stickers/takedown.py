@@ -7,7 +7,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
-from core import sending
+from core import audit, sending
 from core.database import lock
 from core.media import store
 from core.models import ItemMedia
@@ -37,8 +37,12 @@ def take_down(picture: Picture, *, by: AbstractBaseUser | None = None, reason: s
         digests = _digests(kept)
         # First the stickers, then what carries them: whoever is just writing such a message holds
         # its sticker, and is waited for.
+        gone = list(Sticker.objects.filter(picture=kept).select_related("chat"))
         _rows, by_model = Sticker.objects.filter(picture=kept).delete()
         stickers = by_model.get(Sticker._meta.label, 0)
+        if by is not None:
+            acts = [(one, {"state": (one.state, Picture.Verdict.REMOVED)}) for one in gone]
+            audit.keep_all(acts, by=by, action=audit.DELETED)
         messages = sum(sending.withdraw_sticker(digest) for digest in digests)
         _remove_bytes(digests)
         kept.verdict = Picture.Verdict.REMOVED

@@ -1,7 +1,10 @@
-"""Who may step in: one question for each act, so that its right is named in one place."""
+"""Who may step in: one question for each act, so that its right is named in one place; and what the
+history keeps of an act on many."""
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Any, Literal, cast
 
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.db.models import Model
 from django.http import HttpRequest
 
@@ -21,3 +24,9 @@ turn once more."""
 def may(request: HttpRequest, act: Act, of: type[Model] | Model) -> bool:
     """Whether the person may do this to rows of a model, or to one row."""
     return request.user.has_perm(RIGHTS[act, str(of._meta.model_name)])
+
+
+def log_changes(request: HttpRequest, rows: Iterable[Model], said: str | list[Any]) -> None:
+    """Keep in the history of many rows what was done to them, in one statement."""
+    made: Any = list(rows)
+    LogEntry.objects.log_actions(cast("int", request.user.pk), made, CHANGE, said)

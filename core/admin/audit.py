@@ -1,14 +1,16 @@
 """What people changed in the console or by commands: the list of it, and the last of a chat or a bot."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from auditlog.models import LogEntry
 from django.contrib import admin
+from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
@@ -18,12 +20,24 @@ from django.utils.translation import gettext_lazy
 from core.admin import display, switches
 from core.admin.facts import ChatFilter, FactAdmin
 from core.admin.reached import Reached
-from core.models import Bot, Chat
+from core.models import Bot, CapabilitySetting, Chat
 from core.reach import Reach, Rule
 
 Row = TypeVar("Row", bound=Model)
 _SHOWN = 5
 _LONGEST = 200
+_TITLES: Mapping[str, str | Promise] = {
+    "in_catalogue": gettext_lazy("in the catalogue"),
+    "verdict": gettext_lazy("verdict"),
+    "attachments": gettext_lazy("files with it"),
+    "rerun": gettext_lazy("run again with"),
+    "failed_log_ins": gettext_lazy("failed log-ins"),
+    "backup_codes": gettext_lazy("backup codes"),
+    "person_forgotten": gettext_lazy("a person was forgotten"),
+}
+"""What acts change that is no field with a name of its own (core.audit)."""
+_FLIPPED = (Bot, Chat, CapabilitySetting)
+"""What is set for a chat or a bot; acts on its messages and stickers would drown it."""
 _WHEN = display.moment("timestamp", gettext_lazy("when"))
 
 
@@ -139,7 +153,9 @@ def _latest(page: Any, request: HttpRequest, object_id: str) -> dict[str, Any]:
     if not request.user.has_perm("auditlog.view_logentry"):
         return {}
     row: Bot | Chat = page.get_object(request, object_id)
+    flipped = ContentType.objects.get_for_models(*_FLIPPED).values()
     entries = LogEntry.objects.select_related("actor").order_by("-id")
+    entries = entries.filter(content_type__in=flipped)
     if isinstance(row, Chat):
         found = entries.filter(additional_data__chat=row.pk)
         url = display.list_url(LogEntry, chat=row.pk)
@@ -164,28 +180,27 @@ def _shown(flip: Flip) -> Iterator[tuple[str, SafeString, SafeString]]:
 
 def _parts(entry: LogEntry) -> Iterator[tuple[str, str, str]]:
     for name, change in (entry.changes or {}).items():
-        told = _title(entry, name)
+        field = _field(entry, name)
+        told = str(getattr(field, "verbose_name", None) or _TITLES.get(name, name))
         if isinstance(change, dict):  # of a many-to-many relation
             chosen = ", ".join(map(str, change.get("objects", ())))
             yield (told, "", chosen) if change.get("operation") == "add" else (told, chosen, "")
         else:
-            yield told, _value(entry, name, change[0]), _value(entry, name, change[1])
+            yield told, _value(field, change[0]), _value(field, change[1])
 
 
 def _field(entry: LogEntry, name: str) -> Any:
+    """The field of the changed row; None for what is no field, or has no name in words."""
     model = entry.content_type.model_class()
     try:
-        return model._meta.get_field(name) if model else None
+        field = model._meta.get_field(name) if model and name not in _TITLES else None
     except FieldDoesNotExist:
         return None
+    return field
 
 
-def _title(entry: LogEntry, name: str) -> str:
-    return str(getattr(_field(entry, name), "verbose_name", name))
-
-
-def _value(entry: LogEntry, name: str, text: str) -> str:
-    """As the audit has it: `True`, `None`, what was chosen of a few, or the text itself."""
+def _value(field: Any, text: str) -> str:
+    """As the audit has it: `True`, `None`, the code of a choice, or the text itself."""
     known = {"True": _("on"), "False": _("off"), "None": ""}
-    chosen = dict(getattr(_field(entry, name), "flatchoices", ()))
-    return known[text] if text in known else str(chosen.get(text, text))
+    choices = getattr(field, "flatchoices", None) or ()
+    return str({**dict(choices), **known}.get(text, text))

@@ -13,7 +13,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from core import chatsettings, reach, standing
-from core.admin import display, reasons, switches
+from core.admin import acts, display, reasons, switches
 from core.admin.audit import Audited
 from core.admin.facts import CappedPaginator, ChatFilter, FactAdmin
 from core.admin.forgetting import ForgetChat, ForgetPerson
@@ -185,11 +185,8 @@ class ChatAdmin(Audited[Chat], PausingAdmin[Chat], Live, ForgetChat):
 
     def _flip(self, request: HttpRequest, queryset: QuerySet[Chat], name: str, *, on: bool) -> None:
         with transaction.atomic():
-            chats = list(queryset.exclude(**{name: on}).select_for_update(of=("self",)))
-            for chat in chats:
-                wanted = chatsettings.Change({name: on}, {})
-                chatsettings.apply(chat, wanted, by=switches.person(request))
-                self.log_change(request, chat, [{"changed": {"fields": [name]}}])
+            chats = chatsettings.switch_all(queryset, name, on=on, by=switches.person(request))
+            acts.log_changes(request, chats, [{"changed": {"fields": [name]}}])
         told = ngettext("%(count)d chat switched.", "%(count)d chats switched.", len(chats))
         messages.success(request, told % {"count": len(chats)})
 

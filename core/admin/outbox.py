@@ -350,15 +350,13 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
     def _edit(self, request: HttpRequest, entry: OutboxEntry, text: str) -> bool:
         """Whether it was done; else why not is told."""
         seen, by = request.POST.get("seen", ""), moderating.person(request)
-        before = entry.content
         try:
             with transaction.atomic():
                 if entry.state == OutboxEntry.State.PENDING:
                     by_hand.reword(entry.pk, seen=seen, by=by, text=text)
                 else:
                     by_hand.edit(entry.message_id or 0, seen=seen, by=by, text=text)
-                kept = _("Changed by hand, instead of: %(words)s") % {"words": before}
-                moderating.keep(self, request, entry, kept)
+                moderating.keep(self, request, entry, _("Changed by hand."))
         except NotDone as refusal:
             messages.warning(request, str(refusal))
             return False

@@ -49,12 +49,13 @@ class PausingAdmin(ModelAdmin[Row], Generic[Row]):
         row = self.get_object(request, unquote(object_id))
         if row is None:
             raise Http404
+        one: QuerySet[Row] = self.model._default_manager.filter(pk=row.pk)
         match request.POST.get("decision"):
             case "pause":
-                done = self._pause(request, row, request.POST.get("reason", ""))
+                done = self._pause(request, one, request.POST.get("reason", ""))
                 said = _("It is paused.") if done else _("It was paused already.")
             case "resume":
-                done = self._resume(request, row)
+                done = self._resume(request, one)
                 said = _("It goes on.") if done else _("It was not paused any more.")
             case _:
                 return HttpResponseBadRequest("decision is pause or resume")
@@ -64,31 +65,29 @@ class PausingAdmin(ModelAdmin[Row], Generic[Row]):
 
     @admin.action(description=gettext_lazy("Pause"), permissions=["pause"])
     def pause(self, request: HttpRequest, queryset: QuerySet[Row]) -> None:
-        count = sum(self._pause(request, row, "") for row in queryset.order_by("pk"))
+        count = len(self._pause(request, queryset, ""))
         told = ngettext("%(count)d was paused.", "%(count)d were paused.", count)
         messages.success(request, told % {"count": count})
 
     @admin.action(description=gettext_lazy("Resume"), permissions=["pause"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Row]) -> None:
-        count = sum(self._resume(request, row) for row in queryset.order_by("pk"))
+        count = len(self._resume(request, queryset))
         told = ngettext("%(count)d goes on.", "%(count)d go on.", count)
         messages.success(request, told % {"count": count})
 
-    def _pause(self, request: HttpRequest, row: Row, reason: str) -> bool:
+    def _pause(self, request: HttpRequest, rows: QuerySet[Row], reason: str) -> list[Row]:
         with transaction.atomic():
-            done = pausing.pause(row, by=moderating.person(request), reason=reason)
-            if done:
-                told = _("Paused: %(reason)s") % {"reason": row.pause_reason or "–"}
-                self.log_change(request, row, told)
+            done = pausing.pause_all(rows, by=moderating.person(request), reason=reason)
+            told = _("Paused: %(reason)s") % {"reason": pausing.reason_of(reason) or "–"}
+            acts.log_changes(request, done, told)
         return done
 
-    def _resume(self, request: HttpRequest, row: Row) -> bool:
+    def _resume(self, request: HttpRequest, rows: QuerySet[Row]) -> list[Row]:
         with transaction.atomic():
-            done = pausing.resume(row)
-            if done:
-                self.log_change(request, row, _("Resumed."))
-        if done:
-            wake.outbox(_bot_id(row))
+            done = pausing.resume_all(rows, by=moderating.person(request))
+            acts.log_changes(request, done, _("Resumed."))
+        for bot_id in {_bot_id(row) for row in done}:
+            wake.outbox(bot_id)
         return done
 
     def change_view(

@@ -7,12 +7,13 @@ from itertools import zip_longest
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from core import reruns, tasks, text
+from core import audit, reruns, tasks, text
 from core.admin import reasons, turn_story
 from core.admin.moderating import person
 from core.models import ToolCall, Turn, TurnRerun, TurnStep
@@ -61,12 +62,14 @@ def ask(request: HttpRequest, turn: Turn) -> None:
     persona = text.clean_text(request.POST.get("persona", ""))[:_LONGEST_PERSONA]
     persona = persona.replace("\r\n", "\n").strip()
     by = person(request)
-    rerun = TurnRerun.objects.create(
-        turn=turn,
-        by_id=by.pk if by else None,
-        model=model,
-        persona="" if persona == turn.chat.persona else persona,
-    )
+    with transaction.atomic():
+        rerun = TurnRerun.objects.create(
+            turn=turn,
+            by_id=by.pk if by else None,
+            model=model,
+            persona="" if persona == turn.chat.persona else persona,
+        )
+        audit.keep(turn, {"rerun": (None, model)}, by=by)
     try:
         tasks.run_again.delay(rerun.pk)
     except Exception as error:  # noqa: BLE001 - whatever the broker's client raises

@@ -81,9 +81,7 @@ def decide(page: ModeratingAdmin[Any], request: HttpRequest, entry: OutboxEntry)
                     after = by_hand.approve(entry.pk, seen=seen, by=by, text=text)
                     said = _("Approved.")
                     if after.content != before:
-                        said = _("Approved with other words, instead of: %(words)s") % {
-                            "words": before
-                        }
+                        said = _("Approved with other words.")
                 case "discard":
                     by_hand.discard(entry.pk, seen=seen, by=by)
                     said = _("Discarded by hand.")

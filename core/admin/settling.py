@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from core import evidence
 from core.admin.facts import FactAdmin
+from core.admin.switches import person
 from core.models import OutboxEntry
 
 Row = TypeVar("Row", bound=Model)
@@ -48,7 +49,7 @@ class SettlingAdmin(FactAdmin[Row], Generic[Row]):
     def settle(self, request: HttpRequest, entry: OutboxEntry, **said: Any) -> bool:
         """Settle one entry as `evidence.settle_by_hand` does, and keep who said so."""
         with transaction.atomic():
-            settled = evidence.settle_by_hand(entry, **said)
+            settled = evidence.settle_by_hand(entry, by=person(request), **said)
             if settled:
                 rows: tuple[Any, ...] = (entry, entry.message)
                 for row in filter(None, rows):

@@ -12,7 +12,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import Max, TextField
 from django.db.models.functions import Cast
 
-from core import chatsettings
+from core import audit, chatsettings
 from core.database import ClockTimestamp
 from core.forgetting import batches, registry
 from core.leases import Held
@@ -45,6 +45,8 @@ def forget(
     went: Counter[str] = Counter()
     with batches.work(chat.pk) as lease:
         with batches.step(lease) as held:
+            if not with_row:  # that a row went is kept by itself
+                _keep(held.chat, by)
             last = _close(held, by)
         steps: list[Callable[[], registry.Counts]] = [
             partial(_sent, chat.pk),
@@ -109,9 +111,19 @@ def _close(held: Held, by: AbstractBaseUser | None) -> int:
     if chat.sticker_learning:
         cleared |= {"sticker_learning": False, **chatsettings.consent(by)}
     Chat.objects.filter(pk=chat.pk).update(**cleared)
-    batches.blank_log(Chat, [chat.pk], name=chat.key)
-    batches.rename_choice(chat, name=chat.key)
+    # A private chat is called as its person is.
+    name = "–" if chat.kind == Chat.Kind.PRIVATE else chat.key
+    batches.blank_log(Chat, [chat.pk], name=name)
+    batches.rename_choice(chat, name=name)
     return last
+
+
+def _keep(chat: Chat, by: AbstractBaseUser | None) -> None:
+    """Keep in the audit who forgot a chat, before its names are taken out of there."""
+    changes: dict[str, tuple[object, object]] = {"messages": (chat.messages, 0)}
+    if chat.sticker_learning:
+        changes["sticker_learning"] = (True, False)
+    audit.keep(chat, changes, by=by)
 
 
 def _sent(chat_id: int) -> registry.Counts:

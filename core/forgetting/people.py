@@ -15,7 +15,7 @@ from django.db.models import F, Max, Q, QuerySet, TextField
 from django.db.models.functions import Cast, Greatest
 from django.utils.translation import gettext as _
 
-from core import addresses, evidence, journal, recalls, sending
+from core import addresses, audit, evidence, journal, recalls, sending
 from core.database import ClockTimestamp
 from core.forgetting import batches, chats, registry
 from core.forgetting.traces import PLACEHOLDER, Traces, account_pattern
@@ -48,7 +48,7 @@ def forget(
     own, groups = find(user_id, within)
     went: Counter[str] = Counter()
     for chat in groups:
-        went.update(_forget_in(chat, user_id))
+        went.update(_forget_in(chat, user_id, by))
     for chat in own:
         # Who is switched off stays so: a new chat would be switched on again.
         went.update(chats.forget(chat, by=by, with_row=chat.enabled))
@@ -97,11 +97,12 @@ def _naming(user_id: str) -> QuerySet[InboundItem]:
     return items.filter(named).exclude(sender_id=user_id)
 
 
-def _forget_in(chat: Chat, user_id: str) -> Counter[str]:
+def _forget_in(chat: Chat, user_id: str, by: AbstractBaseUser | None) -> Counter[str]:
     went: Counter[str] = Counter()
     traces = Traces(user_id, _names(chat, user_id))
     with batches.work(chat.pk) as lease:
         with batches.step(lease) as held:
+            audit.keep(held.chat, {"person_forgotten": (False, True)}, by=by)
             broken_off = _break_off(held, traces)
             items = InboundItem.objects.filter(chat=chat)
             last: int = items.aggregate(last=Max("pk"))["last"] or 0

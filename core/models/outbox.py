@@ -73,6 +73,15 @@ class SentMessage(models.Model):
     def __str__(self) -> str:
         return f"{self.handle}: {self.entry.content[:40]}" if self.entry else self.handle
 
+    @property
+    def audited_as(self) -> str:
+        """Its name in the audit of changes, which keeps no words."""
+        return self.handle
+
+    def get_additional_data(self) -> dict[str, int]:
+        """By what the audit of changes is found and narrowed."""
+        return {"bot": self.chat.bot_id, "chat": self.chat_id}
+
 
 class OutboxEntries(models.Manager["OutboxEntry"]):
     """Entries without their payload, which is large and read where it is sent alone."""
@@ -309,3 +318,12 @@ class OutboxEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_action_display()} #{self.pk} {self.get_state_display()}"
+
+    @property
+    def audited_as(self) -> str:
+        """Its name in the audit of changes."""
+        return self.message.handle if self.message else f"{self.action} #{self.pk}"
+
+    def get_additional_data(self) -> dict[str, int]:
+        """By what the audit of changes is found and narrowed."""
+        return {"bot": self.bot_id, "chat": self.chat_id}

@@ -88,6 +88,15 @@ class Turn(models.Model):
         return f"#{self.pk} {self.get_state_display()}"
 
     @property
+    def audited_as(self) -> str:
+        """Its name in the audit of changes."""
+        return f"#{self.pk}"
+
+    def get_additional_data(self) -> dict[str, int]:
+        """By what the audit of changes is found and narrowed."""
+        return {"bot": self.chat.bot_id, "chat": self.chat_id}
+
+    @property
     def is_forgotten(self) -> bool:
         """Whether its words were emptied, because a person in them was forgotten: no turn begins
         without any."""

@@ -1,6 +1,6 @@
 """The acts as the console offers them: one sticker's buttons, and the same for many at once."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
 
 CHANGE, CATALOGUE, TAKE_DOWN = "change", "catalogue", "take_down"
+_CHUNK = 200
+"""Stickers of one transaction: each holds the locks of its chats and pictures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One act: `do` takes a sticker and `by`; `fits` says whether its button is shown."""
+    """One act: `do` takes a sticker and `by`, `do_all` many of them and gives how many were done, in
+    few statements; `fits` says whether its button is shown."""
 
     name: str
     label: "str | _StrPromise"
@@ -31,6 +34,7 @@ class Act:
     do: Callable[..., bool]
     fits: Callable[[Sticker], bool]
     permission: str = CHANGE
+    do_all: Callable[..., int] | None = None
 
 
 def _is_usable(sticker: Sticker) -> bool:
@@ -52,6 +56,7 @@ ACTS: Mapping[str, Act] = {
             ),
             acts.approve,
             _waits,
+            do_all=acts.approve_all,
         ),
         Act(
             "pin",
@@ -61,6 +66,7 @@ ACTS: Mapping[str, Act] = {
             ),
             partial(acts.pin, pinned=True),
             lambda sticker: _is_usable(sticker) and not sticker.pinned,
+            do_all=partial(acts.pin_all, pinned=True),
         ),
         Act(
             "unpin",
@@ -70,6 +76,7 @@ ACTS: Mapping[str, Act] = {
             ),
             partial(acts.pin, pinned=False),
             lambda sticker: _is_usable(sticker) and sticker.pinned,
+            do_all=partial(acts.pin_all, pinned=False),
         ),
         Act(
             "promote",
@@ -93,6 +100,7 @@ ACTS: Mapping[str, Act] = {
             ),
             acts.reject,
             _is_usable,
+            do_all=acts.reject_all,
         ),
         Act(
             "take_down",
@@ -116,13 +124,16 @@ def fitting(sticker: Sticker, permissions: Iterable[str]) -> list[Act]:
     return [act for act in ACTS.values() if act.permission in allowed and act.fits(sticker)]
 
 
-def perform(request: HttpRequest, act: Act, stickers: Iterable[Sticker], **more: bool) -> None:
+def perform(request: HttpRequest, act: Act, stickers: Sequence[Sticker], **more: bool) -> None:
     """Do an act with each sticker, and tell how many were done and how many were not."""
     by: AbstractBaseUser | None = switches.person(request)
-    outcomes = [act.do(sticker, by=by, **more) for sticker in stickers]
-    done = sum(outcomes)
-    parts = [str(act.told % {"count": done})] if done or not outcomes else []
-    if left := len(outcomes) - done:
+    if act.do_all is not None:
+        chunks = [stickers[start : start + _CHUNK] for start in range(0, len(stickers), _CHUNK)]
+        done = sum(act.do_all(chunk, by=by, **more) for chunk in chunks)
+    else:
+        done = sum(act.do(sticker, by=by, **more) for sticker in stickers)
+    parts = [str(act.told % {"count": done})] if done or not stickers else []
+    if left := len(stickers) - done:
         told = ngettext(
             "%(count)d was left as it is: it has changed meanwhile, or is nothing for this.",
             "%(count)d were left as they are: they have changed meanwhile, or are nothing for this.",
