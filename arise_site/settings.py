@@ -284,6 +284,7 @@ UNFOLD: dict[str, Any] = {
     "DASHBOARD_CALLBACK": "arise_site.dashboard.overview",
     "ENVIRONMENT": "arise_site.dashboard.environment",
     "STYLES": [lambda _request: static("console/console.css")],
+    "SCRIPTS": [lambda _request: static("console/fields.js")],
     "ACCOUNT": {
         "navigation": [
             {"title": _("Language and time"), "link": reverse_lazy("preferences")},

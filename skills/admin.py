@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from core import reach
 from core.admin import display
+from core.admin.listed import RowForm
 from core.admin.theme import ModelAdmin, ModelForm
 from core.models import Chat
 from core.reach import Reach, Rule
@@ -119,6 +120,9 @@ class SkillAdmin(ModelAdmin[Skill]):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Skill | None = None) -> Any:
         return (*self.readonly_fields, *(("scope",) if self.is_limited(request) else ()))
+
+    def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> type[ModelForm[Skill]]:
+        return super().get_changelist_form(request, form=RowForm, **kwargs)
 
     def save_model(
         self, request: HttpRequest, obj: Skill, form: ModelForm[Skill], change: bool

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core import capabilities, chatsettings
+from core.admin.listed import RowForm
 from core.admin.theme import ModelForm
 from core.capabilities import NAMES, Ability, Holding
 from core.models import Bot, CapabilitySetting, Chat
@@ -63,7 +64,7 @@ class Row:
     set_by: str
 
 
-class ListForm(ModelForm[Any]):
+class ListForm(RowForm):
     """A row of a list that is changed in place. What was seen is posted with what is wanted, so that
     a list that was open for long undoes nothing."""
 

@@ -12,6 +12,7 @@ from selenium.common.exceptions import NoSuchElementException, WebDriverExceptio
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.wait import WebDriverWait
 
 Found = TypeVar("Found")
@@ -41,6 +42,18 @@ class Browser:
         path = f"//button[normalize-space()='{text}']"
         return self._wait(lambda chrome: _seen(chrome.find_element(By.XPATH, path)))
 
+    def press(self, css: str) -> None:
+        """Click on the first element there is, wherever on the page it is."""
+        found = self.find(css)
+        self.chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
+        found.click()
+
+    def until_gone(self, element: WebElement) -> None:
+        """Wait until another page has come than the one that has this element."""
+        wait = WebDriverWait(self.chrome, WAIT_SECONDS, ignored_exceptions=(WebDriverException,))
+        wait.until(expected_conditions.staleness_of(element))
+        self.find("body")
+
     def sees(self, text: str) -> bool:
         """Whether the page, once it is whole, shows this text; waited for."""
         return self._wait(lambda chrome: _is_whole(chrome) and text in _shown(chrome))
@@ -61,6 +74,12 @@ class Browser:
 
     def resize(self, size: tuple[int, int]) -> None:
         self.chrome.set_window_size(*size)
+
+    def speak(self, language: str) -> None:
+        """Ask for all pages in this language."""
+        headers = {"headers": {"Accept-Language": language}}
+        self.chrome.execute_cdp_cmd("Network.enable", {})
+        self.chrome.execute_cdp_cmd("Network.setExtraHTTPHeaders", headers)
 
     def complaints(self) -> list[str]:
         """Errors of scripts and missing files since the last look."""
