@@ -145,7 +145,7 @@ AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_LOCKOUT_TEMPLATE = "admin/locked.html"
+AXES_LOCKOUT_CALLABLE = "arise_site.refusals.locked_out"
 AXES_CLIENT_IP_CALLABLE = "arise_site.log_in.address"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False

@@ -24,3 +24,6 @@ urlpatterns = [
     path("readyz", health.readyz),
     path("metrics", metrics.view),
 ]
+
+handler403 = "arise_site.refusals.not_allowed"
+handler404 = "arise_site.refusals.not_found"
