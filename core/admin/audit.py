@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any, Generic, TypeVar
 
 from auditlog.models import LogEntry
 from django.contrib import admin
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import FieldDoesNotExist
-from django.db.models import Model, Q, QuerySet
+from django.db.models import DateTimeField, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.dateparse import parse_datetime
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -132,7 +134,8 @@ class AuditAdmin(FactAdmin[LogEntry]):
 
     @admin.display(description=gettext_lazy("change"))
     def changes_made(self, entry: LogEntry) -> SafeString:
-        return format_html_join("", "<div><bdi>{}</bdi>: {} → {}</div>", _shown(read(entry)))
+        changes = format_html_join("", "<div><bdi>{}</bdi>: {} → {}</div>", _shown(read(entry)))
+        return format_html('<div class="arise-changes">{}</div>', changes)
 
 
 class Audited(Reached[Row], Generic[Row]):
@@ -179,7 +182,15 @@ def _shown(flip: Flip) -> Iterator[tuple[str, SafeString, SafeString]]:
 
 
 def _parts(entry: LogEntry) -> Iterator[tuple[str, str, str]]:
+    """What changed: of what was made what it was given, without the key."""
+    parts = _changes(entry)
+    return ((name, before, after) for name, before, after in parts if before or after)
+
+
+def _changes(entry: LogEntry) -> Iterator[tuple[str, str, str]]:
     for name, change in (entry.changes or {}).items():
+        if name == "id":
+            continue
         field = _field(entry, name)
         told = str(getattr(field, "verbose_name", None) or _TITLES.get(name, name))
         if isinstance(change, dict):  # of a many-to-many relation
@@ -200,7 +211,9 @@ def _field(entry: LogEntry, name: str) -> Any:
 
 
 def _value(field: Any, text: str) -> str:
-    """As the audit has it: `True`, `None`, the code of a choice, or the text itself."""
+    """As the audit has it: `True`, `None`, the code of a choice, a time in UTC, or the text itself."""
+    if isinstance(field, DateTimeField) and (moment := parse_datetime(text)):
+        return display.clock(moment.replace(tzinfo=UTC))
     known = {"True": _("on"), "False": _("off"), "None": ""}
     choices = getattr(field, "flatchoices", None) or ()
     return str({**dict(choices), **known}.get(text, text))

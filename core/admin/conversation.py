@@ -261,7 +261,11 @@ def _line(row: Row, pictures: Mapping[tuple[int, int], str], shown_as: Mapping[i
 
 
 def words(item: InboundItem) -> str:
-    """What somebody said on one line of text: words, and the names of what else it has."""
+    """What somebody said or did on one line of text: words, and the names of what else it has."""
+    if item.kind == InboundItem.Kind.POKE:
+        return _("pokes %(whom)s") % {"whom": item.target_id or "–"}
+    if item.kind == InboundItem.Kind.REACTION:
+        return " ".join(_emoji(code) for code in item.emoji)
     pieces = (_piece(item, index, {}) for index in range(len(item.parts)))
     return "".join(one.text if one.is_words else f"[{one.text}]" for one in pieces)
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core import reach, records
-from core.admin import display, reasons, turn_story
+from core.admin import conversation, display, reasons, turn_story
 from core.admin.facts import ChatFilter, FactAdmin
 from core.models import Decision, InboundItem
 
@@ -87,10 +87,7 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
 
     @admin.display(description=_("text"))
     def said(self, item: InboundItem) -> SafeString:
-        kinds = "".join(
-            f"[{part.get('type')}]" for part in item.parts if part.get("type") != "text"
-        )
-        return display.excerpt(item.text or kinds or " ".join(item.emoji) or item.target_id or "–")
+        return display.excerpt(item.text or conversation.words(item) or "–")
 
     @admin.display(description=_("text"))
     def shown_text(self, item: InboundItem) -> SafeString:

@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from arise_site import audit
 from core import chatsettings, pausing
+from core.admin import display
 from core.chatsettings import Change
 from core.models import Bot, CapabilitySetting, Chat, PersonLimit
 from tests import factories
@@ -197,6 +198,16 @@ def test_the_chats_page_shows_the_last_flips_with_a_link(admin_client: Client, c
     other = factories.make_chat()
     elsewhere = admin_client.get(page_of(other)).content.decode()
     assert "cap.recall" not in elsewhere.split("Last changes")[1]
+
+
+def test_the_audit_is_for_people_to_read(admin_client: Client, admin_user: User) -> None:
+    chat = factories.make_chat(title="Readers")
+    pausing.pause(chat, by=admin_user)
+    since = display.clock(Chat.objects.get().paused_at or chat.created_at)
+    listed = admin_client.get(reverse("admin:auditlog_logentry_changelist")).content.decode()
+    assert f"<bdi>{since}</bdi>" in listed
+    assert "<bdi>–</bdi> → <bdi>–</bdi>" not in listed
+    assert "<bdi>ID</bdi>" not in listed
 
 
 def test_a_bots_page_shows_its_own_flips_and_not_those_of_its_chats(

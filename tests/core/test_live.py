@@ -104,6 +104,20 @@ def test_a_reaction_to_what_is_not_on_the_page_is_a_line(admin_client: Client, c
     assert "reacts to something said earlier" in told
 
 
+def test_a_refusal_of_the_platform_is_told_as_such(admin_client: Client, chat: Chat) -> None:
+    factories.make_sent(chat, "words", "failed", entry={"reason": "refused"})
+    assert "The platform refused it." in shown(admin_client, chat)
+
+
+def test_the_list_of_items_says_what_people_did(admin_client: Client, chat: Chat) -> None:
+    factories.make_item(chat, "", kind="poke", target_id="10000")
+    factories.make_item(chat, "", kind="reaction", emoji=["128077"], target_id="77777")
+    factories.make_item(chat, "", parts=[{"type": "sticker", "data": {}}])
+    told = admin_client.get(reverse("admin:core_inbounditem_changelist")).content.decode()
+    for words in ("pokes 10000", "👍", "[sticker]"):
+        assert f"<bdi>{words}</bdi>" in told
+
+
 def test_items_lead_to_their_decision(admin_client: Client, chat: Chat) -> None:
     asked, chatter, new = [factories.make_item(chat, str(number)) for number in range(3)]
     turn = factories.make_turn(chat)
