@@ -55,11 +55,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One name as its page shows it: how the layers see it, the switch, and who set it."""
+    """One name as its page shows it: how the layers see it (each with its heading), the switch, and
+    who set it."""
 
     key: str
     description: str | Promise
-    cells: Sequence[Cell]
+    cells: Sequence[tuple[str, Cell]]
     switch: BoundField
     set_by: str
 
@@ -127,7 +128,7 @@ class SwitchesForm(ModelForm[Any]):
             yield Row(
                 _key(name),
                 DESCRIPTIONS[name],
-                self._cells(name),
+                list(zip(self.headings, self._cells(name), strict=True)),
                 self[PREFIX + name],
                 capabilities.said_by(row) if row is not None else "",
             )

@@ -3,7 +3,7 @@
 Only what hinders people (its impacts `serious` and `critical`) against WCAG 2.1, levels A and AA.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from selenium_axe_python.axe import Axe
@@ -13,9 +13,6 @@ from tests.browser.conftest import Browser
 _ALL = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 _COLOURS = ["color-contrast", "link-in-text-block"]
 _HINDERING = ("serious", "critical")
-
-EXCUSED: Mapping[tuple[str, str], str] = {}
-"""(rule, part of a target) to why what the theme does there is let be."""
 
 
 def faults(browser: Browser, *, colours_alone: bool = False) -> list[str]:
@@ -34,9 +31,5 @@ def _told(violations: list[dict[str, Any]]) -> Iterator[str]:
     for violation in violations:
         for node in violation["nodes"]:
             target = " ".join(map(str, node["target"]))
-            if node["impact"] in _HINDERING and not _is_excused(violation["id"], target):
+            if node["impact"] in _HINDERING:
                 yield f"{violation['id']}: {target}\n{node['failureSummary']}"
-
-
-def _is_excused(rule: str, target: str) -> bool:
-    return any(rule == excused and part in target for excused, part in EXCUSED)

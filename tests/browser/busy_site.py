@@ -13,7 +13,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from arise_site import roles
 from botgateway.models import Connection
-from core import chatsettings, pausing
+from core import chatsettings, pausing, sending
 from core.media import references, store
 from core.media.pictures import View
 from core.models import (
@@ -142,7 +142,7 @@ def _turns(chat: Chat, operator: User) -> dict[str, Model]:
         first, 1, name="poke_send", result={"ok": False, "message": "Nobody of that name is here."}
     )
     factories.make_step(turn, 1, messages_added=[{"role": "user", "content": "Ann: nice!"}])
-    factories.make_sent(chat, "who knows", "unknown", turn=turn, entry={"reason": "timeout"})
+    factories.make_sent(chat, "who knows", "unknown", turn=turn, entry={"reason": "unclear_answer"})
     counts = {"prompt_tokens": 3210, "completion_tokens": 99}
     call = {"id": "1", "function": {"name": "send_message", "arguments": '{"content": "Emma"}'}}
     answer = {"role": "assistant", "content": "", "tool_calls": [call]}
@@ -179,7 +179,7 @@ def _outbox(chat: Chat) -> dict[str, Model]:
     made: dict[str, dict[str, Any]] = {
         "pending": {"held": "muted"},
         "sending": {},
-        "unknown": {"reason": "timeout", "error": "no answer within 30 s"},
+        "unknown": {"reason": sending.CONNECTION_LOST, "error": "no answer within 30 s"},
         "failed": {"reason": "refused", "error": "retcode 1200: group is muted"},
         "discarded": {"reason": "shadow"},
         "recalled": {"recalled_at": timezone.now()},

@@ -88,6 +88,7 @@ def _pressed(css: str, then: str) -> Act:
 
 def _wrong_passwords(browser: Browser, _folder: Path) -> None:
     for _attempt in range(settings.AXES_FAILURE_LIMIT):
+        browser.find("[name=username]").clear()
         browser.find("[name=username]").send_keys("nobody")
         field = browser.find("[name=password]")
         field.send_keys(PASSWORD)

@@ -115,8 +115,16 @@ def keep_picture(browser: Browser, name: str) -> None:
     """The whole page, also what lies below the window, where pictures are asked for."""
     if not (folder := os.environ.get("ARISE_SHOTS")):
         return
-    asked = {"format": "png", "captureBeyondViewport": True}
-    taken = browser.chrome.execute_cdp_cmd("Page.captureScreenshot", asked)
+    tall = "return [innerWidth, document.documentElement.scrollHeight]"
+    width, height = browser.chrome.execute_script(tall)
+    window = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    ask = browser.chrome.execute_cdp_cmd
+    # As tall a window as the page, so that what sticks to its edges stands where it ends.
+    ask("Emulation.setScrollbarsHidden", {"hidden": True})
+    ask("Emulation.setDeviceMetricsOverride", window)
+    taken = ask("Page.captureScreenshot", {"format": "png"})
+    ask("Emulation.clearDeviceMetricsOverride", {})
+    ask("Emulation.setScrollbarsHidden", {"hidden": False})
     Path(folder).mkdir(parents=True, exist_ok=True)
     (Path(folder) / f"{name}.png").write_bytes(base64.b64decode(taken["data"]))
 

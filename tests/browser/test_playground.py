@@ -18,6 +18,7 @@ from botgateway.playground import bots
 from core.database import give_back
 from core.media import store
 from core.models import Bot, InboundItem, Member
+from tests.browser.accessibility import faults
 from tests.browser.conftest import DESKTOP, PASSWORD, PHONE, WAIT_SECONDS, Browser
 from tests.core.media.drawing import animation, picture
 from tests.fakes.model import Script, ScriptedModel, assistant, says
@@ -297,3 +298,4 @@ def test_its_stickers_pokes_and_reactions_are_shown(
     assert player.find(".playground-line:not(.own) .playground-reaction").text == "👍 1"
     assert player.find(f"{OWN} canvas[data-drawn]").is_displayed()
     assert player.complaints() == []
+    assert faults(player) == []
