@@ -33,6 +33,7 @@ from botgateway.admin import (
     with_open_connections,
 )
 from core.admin import display, reasons
+from core.admin.outbox import HeldFilter
 from core.models import Bot, Chat, ModelCallCount, OutboxEntry, SentMessage, Turn
 from stickers import funnel
 from stickers.admin.funnel_page import Cell
@@ -236,9 +237,9 @@ def _funnel(counted: Mapping[str, int]) -> list[tuple[str | Promise, Cell]]:
 def _waiting(within: Within) -> list[Waiting]:
     found = figures.backlog(within)
     unknown, changes = OutboxEntry.State.UNKNOWN.value, figures.CHANGES
-    in_state = {
-        state: display.list_url(OutboxEntry, state__exact=state) for state in OutboxEntry.State
-    }
+    pending, sending = OutboxEntry.State.PENDING.value, OutboxEntry.State.SENDING.value
+    of_ready = display.list_url(OutboxEntry, state__exact=pending, held=HeldFilter.NOTHING)
+    of_sending = display.list_url(OutboxEntry, state__exact=sending)
     held = [
         Waiting(
             _("held: %(reason)s") % {"reason": reasons.in_brief(reason)},
@@ -254,8 +255,8 @@ def _waiting(within: Within) -> list[Waiting]:
     return [
         Waiting(_("chats to be judged"), found.due, display.list_url(Chat, turn_due_at__isempty=0)),
         Waiting(_("turns running"), found.running, of_running),
-        Waiting(_("Outbox: pending"), found.pending, in_state[OutboxEntry.State.PENDING]),
-        Waiting(_("Outbox: sending"), found.sending, in_state[OutboxEntry.State.SENDING]),
+        Waiting(_("Outbox: pending"), found.ready, of_ready),
+        Waiting(_("Outbox: sending"), found.sending, of_sending),
         *held,
         Waiting(_("waiting for review"), found.review, reverse("admin:core_outboxentry_review")),
         *_paused(found),

@@ -84,12 +84,13 @@ def everything() -> Within:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What waits or runs now. `held`: entries by why they wait although they are due, without those
-    that wait for review."""
+    """What waits or runs now. Of what is `pending`, `ready` is what nothing holds; `held`: entries by
+    why they wait although they are due, without those that wait for review."""
 
     due: int
     running: int
     pending: int
+    ready: int
     sending: int
     held: Mapping[str, int]
     review: int
@@ -106,6 +107,7 @@ def backlog(within: Within) -> Backlog:
     unknown = Q(state=_State.UNKNOWN)
     counted: dict[str, int] = within.entries.filter(state__in=_OPEN).aggregate(
         pending=Count("pk", filter=Q(state=_State.PENDING)),
+        ready=Count("pk", filter=Q(state=_State.PENDING, held="")),
         sending=Count("pk", filter=Q(state=_State.SENDING)),
         unknown_messages=Count("pk", filter=unknown & Q(action=_Action.SEND)),
         unknown_changes=Count("pk", filter=unknown & Q(action__in=CHANGES)),

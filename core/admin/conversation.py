@@ -17,10 +17,13 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.admin import previews, reasons
+from core.admin import display, mentions, previews, reasons
+from core.admin.mentions import Names
 from core.models import Chat, Decision, InboundItem, ItemMedia, OutboxEntry, SentMessage
 
 MOST = 50
@@ -40,11 +43,13 @@ Row = InboundItem | SentMessage | OutboxEntry
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One part of what somebody said: words, or the name of something with its picture's address."""
+    """One part of what somebody said: words, or the name of something with its picture's address. Of
+    somebody's name `account` is whose it is."""
 
     text: str
     is_words: bool = False
     picture_url: str = ""
+    account: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class Quoted:
     """What a line answers; `key` of its line where that is on the page."""
 
     key: str
-    excerpt: str
+    excerpt: SafeString | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +80,8 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. Exactly one of `item`, `message` (with its `entry`) and `gesture` is set. `preview` is
-    what a message shows that is no words (core.admin.previews)."""
+    """One line. Exactly one of `item`, `message` (with its `entry`) and `gesture` is set. `whom` is whom
+    a poke or a like is for, `preview` what a message shows that is no words (core.admin.previews)."""
 
     key: str
     at: datetime
@@ -84,6 +89,7 @@ class Line:
     message: SentMessage | None = None
     gesture: OutboxEntry | None = None
     pieces: Sequence[Piece] = ()
+    whom: SafeString | str = ""
     quoted: Quoted | None = None
     reactions: Sequence[Reaction] = ()
     judged: Judged | None = None
@@ -140,9 +146,9 @@ def page(chat: Chat, before: Cursor | None = None) -> Page:
 
 
 def of_items(chat: Chat, items: Sequence[InboundItem]) -> Sequence[Line]:
-    """Some items of a chat, without what came of them; one query."""
-    pictures = _pictures(chat, items)
-    return [_line(item, pictures, {}) for item in items]
+    """Some items of a chat, without what came of them; three queries at most."""
+    pictures, names = _pictures(chat, items), mentions.known(items)
+    return [_line(item, pictures, {}, names) for item in items]
 
 
 _VERSION = """
@@ -223,7 +229,9 @@ def _laid_out(chat: Chat, rows: Sequence[Row], *, is_newest: bool) -> Sequence[L
     pictures = _pictures(chat, items)
     own = [row.entry for row in rows if isinstance(row, SentMessage) and row.entry]
     shown_as = previews.of(own)
-    lines = [_line(row, pictures, shown_as) for row in rows]
+    gestures = [row for row in rows if isinstance(row, OutboxEntry)]
+    names = mentions.known([*items, *own, *gestures])
+    lines = [_line(row, pictures, shown_as, names) for row in rows]
     places = _by_message_id(lines)
     under = _reactions(chat, list(places))
     judged = _judged(chat, items)
@@ -246,28 +254,71 @@ def _laid_out(chat: Chat, rows: Sequence[Row], *, is_newest: bool) -> Sequence[L
     return _separated(chat, shown, is_newest=is_newest)
 
 
-def _line(row: Row, pictures: Mapping[tuple[int, int], str], shown_as: Mapping[int, str]) -> Line:
+def _line(
+    row: Row,
+    pictures: Mapping[tuple[int, int], str],
+    shown_as: Mapping[int, str],
+    names: Names,
+) -> Line:
     match row:
         case InboundItem():
-            pieces = [_piece(row, index, pictures) for index in range(len(row.parts))]
-            return Line(f"i{row.pk}", row.received_at, item=row, pieces=pieces)
+            pieces = pieces_of(row, names, pictures)
+            whom = whom_of(row, names)
+            return Line(f"i{row.pk}", row.received_at, item=row, pieces=pieces, whom=whom)
         case SentMessage():
-            held = _held(row.entry)
-            preview = shown_as.get(row.entry_id or 0, "")
-            return Line(f"m{row.pk}", row.created_at, message=row, held=held, preview=preview)
+            return Line(
+                f"m{row.pk}",
+                row.created_at,
+                message=row,
+                pieces=own_pieces(row.entry, names) if row.entry else (),
+                held=_held(row.entry),
+                preview=shown_as.get(row.entry_id or 0, ""),
+            )
         case _:
             pieces = [Piece(told)] if (told := _own_emoji(row)) else []
-            return Line(f"e{row.pk}", row.created_at, gesture=row, pieces=pieces, held=_held(row))
+            whom, held = whom_of(row, names), _held(row)
+            key = f"e{row.pk}"
+            return Line(key, row.created_at, gesture=row, pieces=pieces, whom=whom, held=held)
 
 
-def words(item: InboundItem) -> str:
-    """What somebody said or did on one line of text: words, and the names of what else it has."""
-    if item.kind == InboundItem.Kind.POKE:
-        return _("pokes %(whom)s") % {"whom": item.target_id or "–"}
-    if item.kind == InboundItem.Kind.REACTION:
-        return " ".join(_emoji(code) for code in item.emoji)
-    pieces = (_piece(item, index, {}) for index in range(len(item.parts)))
-    return "".join(one.text if one.is_words else f"[{one.text}]" for one in pieces)
+def pieces_of(
+    item: InboundItem, names: Names, pictures: Mapping[tuple[int, int], str] | None = None
+) -> Sequence[Piece]:
+    """What somebody said, part by part; without `pictures` these have their names alone."""
+    return [
+        _piece(part, item.chat_id, names, (pictures or {}).get((item.pk, index), ""))
+        for index, part in enumerate(item.parts)
+    ]
+
+
+def own_pieces(entry: OutboxEntry, names: Names) -> Sequence[Piece]:
+    """What the bot says, with the names of whom it mentions; else as the model wrote it."""
+    if any(part.get("type") == "mention" for part in entry.parts):
+        parts = [part for part in entry.parts if part.get("type") != "reply"]
+        return [_piece(part, entry.chat_id, names) for part in parts]
+    return [Piece(entry.content, is_words=True)] if entry.content else []
+
+
+def whom_of(row: InboundItem | OutboxEntry, names: Names) -> SafeString | str:
+    """Whom a poke or a like is for, by name; empty for all else."""
+    account = mentions.whom(row)
+    return display.coded(display.name(mentions.name(names, row.chat_id, account)), account)
+
+
+def in_line(pieces: Iterable[Piece], most: int = 80) -> SafeString:
+    """The beginning of what was said, on one line: words, and the names of what else there is."""
+    shown: list[tuple[SafeString | str]] = []
+    left = most
+    for piece in pieces:
+        text = piece.text if piece.is_words else f"[{piece.text}]"
+        cut = text if len(text) <= left else text[: max(0, left - 1)] + "…"
+        shown.append((display.coded(cut, piece.account) or cut,))
+        left -= len(text)
+        if left < 0:
+            break
+    return (
+        format_html("<bdi>{}</bdi>", format_html_join("", "{}", shown)) if shown else SafeString()
+    )
 
 
 def _held(entry: OutboxEntry | None) -> str:
@@ -278,19 +329,19 @@ def _held(entry: OutboxEntry | None) -> str:
     return reasons.told_of_entry(entry.held if is_waiting else entry.reason)
 
 
-def _piece(item: InboundItem, index: int, pictures: Mapping[tuple[int, int], str]) -> Piece:
-    part = item.parts[index]
+def _piece(part: Mapping[str, Any], chat_id: int, names: Names, picture_url: str = "") -> Piece:
     kind, data = str(part.get("type")), part.get("data") or {}
     match kind:
         case "text":
             return Piece(str(data.get("text", "")), is_words=True)
         case "mention":
-            name = data.get("name") or data.get("id", "")
-            return Piece(f"@{name}", is_words=True)
+            account = str(data.get("id", ""))
+            name = data.get("name") or mentions.name(names, chat_id, account)
+            return Piece(f"@{name}", is_words=True, account=account)
         case "face":
-            return Piece(_emoji(str(data.get("id", ""))))
+            return Piece(emoji_of(str(data.get("id", ""))))
         case "image" | "sticker":
-            return Piece(str(_NAMED[kind]), picture_url=pictures.get((item.pk, index), ""))
+            return Piece(str(_NAMED[kind]), picture_url=picture_url)
         case _:
             named = str(_NAMED.get(kind, _("something else")))
             told = str(data.get("name") or "")
@@ -339,7 +390,7 @@ def _reactions(chat: Chat, message_ids: Sequence[str]) -> Mapping[str, Sequence[
             found[item.target_id].pop(place, None)
             if not item.removed:
                 who = item.sender_name or item.sender_id
-                found[item.target_id][place] = Reaction(_emoji(emoji), who)
+                found[item.target_id][place] = Reaction(emoji_of(emoji), who)
     own = OutboxEntry.objects.filter(
         bot=chat.bot_id, chat=chat, action=OutboxEntry.Action.REACTION, subject__in=message_ids
     ).exclude(subject="")
@@ -350,10 +401,10 @@ def _reactions(chat: Chat, message_ids: Sequence[str]) -> Mapping[str, Sequence[
 
 def _own_emoji(entry: OutboxEntry) -> str:
     told = [part["data"].get("emoji") for part in entry.parts]
-    return _emoji(str(told[0])) if told and told[0] else ""
+    return emoji_of(str(told[0])) if told and told[0] else ""
 
 
-def _emoji(code: str) -> str:
+def emoji_of(code: str) -> str:
     """A decimal code point as its character, the platform's own face by its number."""
     if code.isdecimal() and 1000 <= int(code[:7]) < 0x110000:
         return chr(int(code[:7]))
@@ -365,11 +416,7 @@ def _quoted(line: Line, places: Mapping[str, Line]) -> Quoted | None:
     if not wanted:
         return None
     found = places.get(wanted)
-    if found is None:
-        return Quoted("", "")
-    if found.item is not None:
-        return Quoted(found.key, found.item.text)
-    return Quoted(found.key, found.entry.content if found.entry else "")
+    return Quoted(found.key, in_line(found.pieces)) if found else Quoted("", "")
 
 
 def _own_quote(line: Line) -> str:

@@ -4,15 +4,16 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core import reach, records
-from core.admin import conversation, display, reasons, turn_story
+from core.admin import conversation, display, mentions, reasons, turn_story
 from core.admin.facts import ChatFilter, FactAdmin
 from core.models import Decision, InboundItem
 
@@ -52,8 +53,8 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
                     ("kind", "trigger"),
                     ("decision", "turn"),
                     ("sent_at", "received_at"),
-                    ("reply_to", "target_id"),
-                    ("mentions", "emoji"),
+                    ("reply_to", "shown_target"),
+                    ("shown_mentions", "emoji"),
                     ("recalled_at", "removed"),
                     ("from_self", "is_old"),
                     ("shown_role", "platform_message_id"),
@@ -62,7 +63,15 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
             },
         ),
     )
-    readonly_fields = ("sender", "shown_text", "decision", "shown_role", "shown_parts")
+    readonly_fields = (
+        "sender",
+        "shown_text",
+        "decision",
+        "shown_role",
+        "shown_target",
+        "shown_mentions",
+        "shown_parts",
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[InboundItem]:
         return super().get_queryset(request).annotate(covering=records.covering_decision())
@@ -86,12 +95,34 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
         return display.coded(reasons.role(item.sender_role), item.sender_role) or "–"
 
     @admin.display(description=_("text"))
-    def said(self, item: InboundItem) -> SafeString:
-        return display.excerpt(item.text or conversation.words(item) or "–")
+    def said(self, item: InboundItem) -> SafeString | str:
+        names = mentions.given(item)
+        if item.kind == InboundItem.Kind.POKE:
+            return format_html(gettext("(pokes {})"), conversation.whom_of(item, names) or "–")
+        emoji = " ".join(map(conversation.emoji_of, item.emoji))
+        pieces = conversation.pieces_of(item, names)
+        return conversation.in_line(pieces) or display.name(emoji or "–")
 
     @admin.display(description=_("text"))
     def shown_text(self, item: InboundItem) -> SafeString:
-        return display.name(item.text)
+        pieces = conversation.pieces_of(item, mentions.known([item]))
+        return conversation.in_line(pieces, len(item.text) + 10_000)
+
+    @admin.display(description=_("mentions"))
+    def shown_mentions(self, item: InboundItem) -> SafeString | str:
+        names = mentions.known([item])
+        told = [(mentions.name(names, item.chat_id, one), one) for one in item.mentions]
+        return format_html_join(" ", '<bdi title="{1}">@{0}</bdi>', told) or "–"
+
+    @admin.display(description=_("target"))
+    def shown_target(self, item: InboundItem) -> SafeString | str:
+        """Whom a poke was for, by name; the message that a reaction is under, by its id."""
+        return conversation.whom_of(item, mentions.known([item])) or item.target_id or "–"
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        shown = super().get_changelist_instance(request)
+        mentions.give(shown.result_list)
+        return shown
 
     @admin.display(description=_("parts"))
     def shown_parts(self, item: InboundItem) -> SafeString:

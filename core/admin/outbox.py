@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
+from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Func, IntegerField, QuerySet
@@ -25,7 +26,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from core import by_hand, reach, standing
-from core.admin import banners, display, moderating, reasons, review, versions
+from core.admin import (
+    banners,
+    conversation,
+    display,
+    mentions,
+    moderating,
+    reasons,
+    review,
+    versions,
+)
 from core.admin.facts import ChatFilter
 from core.admin.moderating import ModeratingAdmin
 from core.admin.settling import UNKNOWN, settle_and_tell
@@ -138,7 +148,8 @@ class SentMessageAdmin(ModeratingAdmin[SentMessage]):
 
     @admin.display(description=gettext_lazy("content"))
     def said(self, message: SentMessage) -> SafeString:
-        return display.excerpt(message.entry.content if message.entry else "")
+        entry = message.entry
+        return conversation.in_line(conversation.own_pieces(entry, {})) if entry else SafeString()
 
     @admin.display(description=gettext_lazy("content"))
     def shown_content(self, message: SentMessage) -> SafeString:
@@ -168,17 +179,20 @@ class HeldFilter(admin.SimpleListFilter):
 
     title = gettext_lazy("held")
     parameter_name = "held"
+    NOTHING = "nothing"
 
     def lookups(
         self, request: HttpRequest, model_admin: "DjangoModelAdmin[Any]"
     ) -> list[tuple[str, str]]:
-        return [(code, reasons.told_of_entry(code)) for code in standing.REASONS if code]
+        held = [(code, reasons.told_of_entry(code)) for code in standing.REASONS if code]
+        return [*held, (self.NOTHING, _("Nothing holds it."))]
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[OutboxEntry]
     ) -> QuerySet[OutboxEntry] | None:
         # What was held when it ended keeps the reason: only what waits is held.
-        waits = {"state": OutboxEntry.State.PENDING, "held": self.value()}
+        value = "" if self.value() == self.NOTHING else self.value()
+        waits = {"state": OutboxEntry.State.PENDING, "held": value}
         return queryset.filter(**waits) if self.value() else None
 
 
@@ -428,8 +442,15 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         return _coded(entry.held)
 
     @admin.display(description=gettext_lazy("content"))
-    def said(self, entry: OutboxEntry) -> SafeString:
-        return display.excerpt(entry.content or entry.subject or "–", 60)
+    def said(self, entry: OutboxEntry) -> SafeString | str:
+        names = mentions.given(entry)
+        pieces = conversation.in_line(conversation.own_pieces(entry, names), 60)
+        return pieces or conversation.whom_of(entry, names) or display.name(entry.subject or "–")
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        shown = super().get_changelist_instance(request)
+        mentions.give(shown.result_list)
+        return shown
 
     @admin.display(description=gettext_lazy("content"))
     def shown_content(self, entry: OutboxEntry) -> SafeString:

@@ -1,7 +1,7 @@
 """What stored codes mean, in words, for people who do not know them: why something was not answered or
 does not leave, what somebody is in a group, how a model ended.
 
-Columns with choices have their words there; those of stickers stand in stickers.reasons. A code
+Columns with choices have their words there; those of stickers stand in stickers.admin.reasons. A code
 without words stands for itself: a test has each that the code writes (tests/core/test_reasons.py).
 """
 

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from core.admin import conversation
+from core.admin import conversation, mentions
+from core.admin.mentions import Names
 from core.models import InboundItem, OutboxEntry, SentMessage
 
 LINES = 6
+_LONGEST = 300
 _LATEST = """
 SELECT latest.id FROM unnest(%s::bigint[]) AS chosen(chat_id),
        LATERAL (SELECT id FROM {table} WHERE chat_id = chosen.chat_id
@@ -25,35 +29,39 @@ class Line:
 
     at: datetime
     who: str
-    said: str
+    said: SafeString | str
     state: str = ""
     state_text: str = ""
 
 
 def last_lines(chat_ids: Sequence[int]) -> Mapping[int, Sequence[Line]]:
-    """The latest LINES lines of each of these chats, oldest first; four queries, however many."""
+    """The latest LINES lines of each of these chats, oldest first; six queries at most."""
     found: defaultdict[int, list[Line]] = defaultdict(list)
-    items = InboundItem.objects.filter(pk__in=_latest(InboundItem._meta.db_table, chat_ids))
+    items = list(InboundItem.objects.filter(pk__in=_latest(InboundItem._meta.db_table, chat_ids)))
+    messages = SentMessage.objects.filter(pk__in=_latest(SentMessage._meta.db_table, chat_ids))
+    own = list(messages.select_related("entry").defer("entry__payload"))
+    names = mentions.known([*items, *(message.entry for message in own if message.entry)])
     for item in items:
         who = item.sender_name or item.sender_id
-        found[item.chat_id].append(Line(item.received_at, who, _said(item)))
-    messages = SentMessage.objects.filter(pk__in=_latest(SentMessage._meta.db_table, chat_ids))
-    for message in messages.select_related("entry").defer("entry__payload"):
+        found[item.chat_id].append(Line(item.received_at, who, _said(item, names)))
+    for message in own:
         entry = message.entry
         # What waits is what is being decided about.
         if entry is not None and entry.state != OutboxEntry.State.PENDING:
             at = entry.settled_at or message.created_at
             state = entry.get_state_display()
             found[message.chat_id].append(
-                Line(at, "", _own(message, entry), entry.state, str(state))
+                Line(at, "", _own(message, entry, names), entry.state, str(state))
             )
     return {chat: sorted(lines, key=lambda line: line.at)[-LINES:] for chat, lines in found.items()}
 
 
-def _own(message: SentMessage, entry: OutboxEntry) -> str:
+def _own(message: SentMessage, entry: OutboxEntry, names: Names) -> SafeString | str:
     """What the bot said; a sticker has words only for where it can't be sent."""
     is_sticker = any(part["type"] == SentMessage.Kind.STICKER for part in entry.parts)
-    return f"[{message.get_kind_display()}]" if is_sticker else entry.content
+    if is_sticker:
+        return f"[{message.get_kind_display()}]"
+    return conversation.in_line(conversation.own_pieces(entry, names), _LONGEST)
 
 
 def _latest(table: str, chat_ids: Sequence[int]) -> list[int]:
@@ -62,13 +70,14 @@ def _latest(table: str, chat_ids: Sequence[int]) -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def _said(item: InboundItem) -> str:
+def _said(item: InboundItem, names: Names) -> SafeString | str:
     if item.recalled_at is not None:
         return _("(taken back)")
     match item.kind:
         case InboundItem.Kind.POKE:
-            return _("(pokes %(whom)s)") % {"whom": item.target_id}
+            return format_html(_("(pokes {})"), conversation.whom_of(item, names))
         case InboundItem.Kind.REACTION:
             return _("(reacts to a message)")
         case _:
-            return conversation.words(item) or _("(no text)")
+            pieces = conversation.pieces_of(item, names)
+            return conversation.in_line(pieces, _LONGEST) or _("(no text)")

@@ -94,7 +94,7 @@ def test_it_tells_who_is_connected_what_waits_and_what_failed(admin_client: Clie
     assert {line.text: line.count for line in waiting()} == {
         "chats to be judged": 1,
         "turns running": 0,
-        "Outbox: pending": 2,
+        "Outbox: pending": 1,
         "Outbox: sending": 0,
         "held: muted": 1,
         "waiting for review": 0,

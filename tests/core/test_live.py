@@ -48,9 +48,46 @@ def test_people_and_the_bot_stand_in_the_order_of_time(admin_client: Client, cha
     poke = factories.make_item(chat, "", kind="poke", target_id="10000")
     told = shown(admin_client, chat)
     assert keys(told) == [f"i{item.pk}", f"m{said.pk}", f"i{poke.pk}"]
-    for words in ("good morning", "morning!", said.handle, "pokes 10000"):
+    for words in ("good morning", "morning!", said.handle, 'pokes <span title="10000"><bdi>10000<'):
         assert words in told
     assert reverse("admin:core_turn_change", args=[said.turn_id]) in told
+
+
+def test_who_is_mentioned_or_poked_is_named(admin_client: Client, chat: Chat) -> None:
+    factories.make_member(chat, user_id="1000", name="小明")
+    factories.make_member(user_id="1001", name="of another chat")
+    told = [("1000", ""), (chat.bot.self_id, ""), ("1001", ""), ("1002", "as told"), ("all", "")]
+    parts = [
+        {"type": "mention", "data": {"id": one} | ({"name": name} if name else {})}
+        for one, name in told
+    ]
+    item = factories.make_item(chat, "", parts=parts, mentions=[one for one, _ in told])
+    poke = factories.make_item(chat, "", kind="poke", target_id="1000")
+    own = factories.make_entry(chat=chat, action="poke", subject="1000")
+    spoken = [{"type": "text", "data": {"text": "hi "}}, parts[0]]
+    factories.make_sent(chat, "hi @user:1000", entry={"parts": spoken})
+    factories.make_sent(chat, "waits", "pending", entry={"held": "review"})
+    names = ["@小明", "@Bear", "@1001", "@as told", "@everybody"]
+    pages = [
+        address(chat),
+        reverse("admin:core_inbounditem_changelist"),
+        reverse("admin:core_inbounditem_change", args=[item.pk]),
+        reverse("admin:core_outboxentry_review"),
+    ]
+    for page in pages:
+        shown_there = admin_client.get(page).content.decode()
+        for (account, _), name in zip(told, names, strict=True):
+            assert f'title="{account}">{name}<' in shown_there, (page, name)
+    talk = shown(admin_client, chat)
+    assert re.search(r'pokes <span title="1000"><bdi>小明</bdi>', talk)
+    assert re.search(r'hi <span title="1000">@小明<', talk)
+    for row in (poke, own):
+        page = reverse(f"admin:core_{row._meta.model_name}_changelist")
+        assert (
+            '<span title="1000"><bdi>小明</bdi></span>' in admin_client.get(page).content.decode()
+        )
+    of_poke = reverse("admin:core_inbounditem_change", args=[poke.pk])
+    assert '<span title="1000"><bdi>小明</bdi></span>' in admin_client.get(of_poke).content.decode()
 
 
 def test_what_strangers_write_is_only_text(admin_client: Client, chat: Chat) -> None:
@@ -114,7 +151,8 @@ def test_the_list_of_items_says_what_people_did(admin_client: Client, chat: Chat
     factories.make_item(chat, "", kind="reaction", emoji=["128077"], target_id="77777")
     factories.make_item(chat, "", parts=[{"type": "sticker", "data": {}}])
     told = admin_client.get(reverse("admin:core_inbounditem_changelist")).content.decode()
-    for words in ("pokes 10000", "👍", "[sticker]"):
+    assert '(pokes <span title="10000"><bdi>10000</bdi></span>)' in told
+    for words in ("👍", "[sticker]"):
         assert f"<bdi>{words}</bdi>" in told
 
 

@@ -428,5 +428,6 @@ def test_the_landing_page_counts_what_is_paused_and_held(admin_client: Client, c
     lines = admin_client.get(reverse("admin:index")).context["waiting"]
     counted = {line.text: line.count for line in lines}
     assert counted["waiting for review"] == 1
+    assert counted["Outbox: pending"] == 0
     assert counted["paused chats"] == 1
     assert "paused bots" not in counted
