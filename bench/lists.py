@@ -21,7 +21,7 @@ GOAL_MS = 300
 BOTS = 10
 DAYS = 30
 OF_A_TURN = 5
-SEARCHES = ("words", "你好", "found nowhere")
+SEARCHES = ("words", "你好", "found nowhere", "Chat", "900012")
 FEW = 200
 
 # A tenth of all goes on in one busy chat; the first ten chats are all that bot 1 has.

@@ -1,18 +1,20 @@
 """What happened is read, not edited: the ground that the pages of facts share."""
 
+import re
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.contrib import admin
 from django.contrib.admin.options import ModelAdmin as DjangoModelAdmin
 from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Page
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.formats import number_format
 from django.utils.functional import cached_property
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from core import reach
 from core.admin import display
 from core.admin.reached import page_of
 from core.admin.theme import ModelAdmin, Paginator
@@ -22,6 +24,10 @@ Row = TypeVar("Row", bound=Model)
 SEARCHED = 10_000
 """Words are looked for in this many rows at most, from the newest on: a term that is found nowhere
 would have the whole table read. Older ones are reached by filters."""
+OF_CHATS = 1_000
+"""So many of the newest rows are found by their chats, however old those are."""
+_MOST_CHATS = 20
+_CHAT = re.compile(r"(?:(?:group|private):)?([0-9]+)")
 
 
 class CappedPaginator(Paginator[Any]):
@@ -62,6 +68,9 @@ class FactAdmin(ModelAdmin[Row], Generic[Row]):
     actions: tuple[str, ...] | None = None
     named_by: ClassVar[str] = ""
     """An indexed field by whose exact value any row is found, however old; empty: none."""
+    found_by_chat: ClassVar[bool] = False
+    """Whether rows are found by their chat, too, by its platform id or part of its title: the newest
+    OF_CHATS of such chats, however old."""
     ordering: ClassVar[tuple[str, ...]] = ("-id",)
     sortable_by: ClassVar[tuple[str, ...]] = ()
     """The newest first, always: a million rows in another order are read whole for one page."""
@@ -79,7 +88,7 @@ class FactAdmin(ModelAdmin[Row], Generic[Row]):
         self, request: HttpRequest, queryset: QuerySet[Row], search_term: str
     ) -> tuple[QuerySet[Row], bool]:
         """Rows that have the term: all rows that are named by it, else those of the newest SEARCHED of
-        what the filters leave."""
+        what the filters leave, and those of chats that are called so."""
         if not search_term:
             return queryset, False
         named = _named(queryset, self.named_by, search_term.strip())
@@ -89,7 +98,23 @@ class FactAdmin(ModelAdmin[Row], Generic[Row]):
         if is_repeated:
             # Found through several rows of another table: once is enough, without comparing rows whole.
             rows = queryset.filter(pk__in=rows.order_by().values("pk"))
+        chats = self._chats(request, search_term) if self.found_by_chat else []
+        if chats:
+            # Each by its own index: in one condition they would have the whole table read.
+            of_chats = queryset.filter(chat__in=chats).order_by("-pk").values("pk")
+            keys = of_chats[:OF_CHATS].union(rows.order_by().values("pk"))
+            rows = queryset.filter(pk__in=keys)
         return rows, False
+
+    def _chats(self, request: HttpRequest, term: str) -> list[int]:
+        """Chats that the person reaches by their id, as `20001` or `group:20001`; else some by their
+        title. There are few chats beside what happens in them, so this needs no index."""
+        reached = reach.narrowed(Chat.objects.order_by(), reach.to_chat("pk"), request.user)
+        wanted = term.strip()
+        named = _CHAT.fullmatch(wanted)
+        called = Q(external_id=wanted) | Q(title__icontains=wanted)
+        found = Q(external_id=named[1]) if named else called
+        return list(reached.filter(found).values_list("pk", flat=True)[:_MOST_CHATS])
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         shown = super().get_changelist_instance(request)

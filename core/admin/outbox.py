@@ -84,7 +84,8 @@ class SentMessageAdmin(ModeratingAdmin[SentMessage]):
     list_display_links = (_WRITTEN, "said")
     list_filter = (("entry__state", SendStateFilter), "kind", "chat__bot", "created_at", ChatFilter)
     search_fields = ("entry__content", "handle", "entry__platform_message_id")
-    search_help_text = gettext_lazy("Content, handle or message id")
+    search_help_text = gettext_lazy("Content, chat, handle or message id")
+    found_by_chat = True
     fieldsets = (
         (
             None,
@@ -216,7 +217,8 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
     list_select_related = ("chat", "message")
     list_filter = ("state", HeldFilter, "action", "message__kind", "bot", "created_at", ChatFilter)
     search_fields = ("content", "subject", "platform_message_id", "reason", "error")
-    search_help_text = gettext_lazy("Content, target, message id, reason or error")
+    search_help_text = gettext_lazy("Content, chat, target, message id, reason or error")
+    found_by_chat = True
     fieldsets = (
         (
             None,

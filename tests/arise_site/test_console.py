@@ -209,6 +209,21 @@ def test_a_turn_is_found_by_its_number_and_a_member_by_the_account_however_old(
     assert found(admin_client, Member, q="5550001") == {member}
 
 
+@pytest.mark.parametrize("asked", ["5550001", "group:5550001", "book", "Book club"])
+@pytest.mark.parametrize("model", [SentMessage, OutboxEntry])
+def test_what_the_bot_said_is_found_by_its_chat_however_old(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch, model: type[Model], asked: str
+) -> None:
+    monkeypatch.setattr(facts, "SEARCHED", 2)
+    chat = factories.make_chat(external_id="5550001", title="The Book club")
+    old = [factories.make_sent(chat) for _ in range(2)]
+    for _ in range(2):
+        factories.make_sent()
+    new = factories.make_sent(content=asked)
+    wanted = {*old, new} if model is SentMessage else {one.entry for one in (*old, new)}
+    assert found(admin_client, model, q=asked) == wanted
+
+
 def test_a_message_with_many_versions_is_found_once(admin_client: Client) -> None:
     message = factories.make_sent(content="words of it")
     factories.make_entry(message, action="edit", target=message.entry, content="words of it now")
