@@ -31,6 +31,13 @@ def for_script() -> dict[str, str]:
         "quoting": _("Quoting: {words}"),
         "private_with": _("In private with {who}"),
         "in_group": _("In the group"),
+        "hint_group": _(
+            "Nothing was said here yet. Say something below as one of the members: the bot answers who"
+            " mentions it, quotes it or pokes it."
+        ),
+        "hint_private": _(
+            "Nothing was said here yet. Say something below: in private the bot answers everything."
+        ),
         "owner": _("owner"),
         "admin": _("administrator"),
         "member": _("member"),

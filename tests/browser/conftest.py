@@ -62,6 +62,10 @@ class Browser:
         """Whether the page does not show this text any more; waited for."""
         return self._wait(lambda chrome: text not in _shown(chrome))
 
+    def comes(self, condition: str) -> bool:
+        """Whether an expression of JavaScript holds; waited for."""
+        return self._wait(lambda chrome: bool(chrome.execute_script(f"return {condition}")))
+
     def buttons(self) -> list[str]:
         """What the buttons that can be seen now say."""
         found = self.chrome.find_elements(By.TAG_NAME, "button")

@@ -1,15 +1,25 @@
 """An operator runs a chat from its page: reads along, and finds out why the bot said nothing."""
 
+import time
+from typing import Any
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 from selenium.webdriver.common.by import By
 
-from core.models import Chat, InboundItem, OutboxEntry
+from core.admin import pictures
+from core.models import Chat, InboundItem, ItemMedia, OutboxEntry
 from tests import factories
 from tests.browser.conftest import PHONE, Browser
+from tests.core.media.drawing import picture
+from tests.stickers.showing import keep
 
 pytestmark = pytest.mark.browser
+IS_AT_END = """(() => {
+  const one = document.querySelector("[data-scroller]");
+  return one.scrollHeight - one.scrollTop - one.clientHeight < 2;
+})()"""
 
 
 @pytest.fixture
@@ -70,10 +80,57 @@ def test_nothing_jumps_while_somebody_reads_what_was_said_before(
     assert operator.chrome.execute_script(place) > 500
 
 
+@pytest.mark.parametrize("name", ["core_chat_change", "core_chat_conversation"])
+def test_it_opens_at_its_newest_end_and_follows_until_somebody_scrolls_back(
+    operator: Browser, chat: Chat, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    serve = pictures.serve
+
+    def late(*args: Any, **options: Any) -> Any:
+        time.sleep(0.3)
+        return serve(*args, **options)
+
+    monkeypatch.setattr(pictures, "serve", late)
+    view = keep(picture(size=(300, 900)))
+    items = [factories.make_item(chat, "words " * 20) for _ in range(30)]
+    items += [factories.make_item(chat, "", parts=[{"type": "image", "data": {}}]) for _ in "ab"]
+    for item in items[-2:]:
+        ItemMedia.objects.create(item=item, index=0, view=view)
+    operator.open(reverse(f"admin:{name}", args=[chat.pk]))
+    newest = f"#line-i{items[-1].pk} img"
+    operator.find(newest)
+    run = operator.chrome.execute_script
+    assert operator.comes(f"document.querySelector('{newest}').complete")
+    assert operator.comes(IS_AT_END)
+    assert run("return document.querySelector('[data-scroller]').scrollTop") > 0
+    # A picture that grows as it comes, and a line that is said.
+    run("const one = document.querySelector('[data-lines] img').style; one.height = '60rem'")
+    assert operator.comes(IS_AT_END)
+    said = factories.make_item(chat, "the newest")
+    operator.find(f"#line-i{said.pk}")
+    assert operator.comes(IS_AT_END)
+    run("document.querySelector('[data-scroller]').scrollTop = 200")
+    assert operator.comes(f"!({IS_AT_END})")
+    run("document.querySelector('[data-lines] li:last-child').style.height = '40rem'")
+    time.sleep(0.1)
+    assert run("return document.querySelector('[data-scroller]').scrollTop") == 200
+    assert operator.complaints() == []
+
+
 def test_lost_contact_is_told(operator: Browser, chat: Chat) -> None:
     operator.open(page_of(chat))
     operator.chrome.delete_all_cookies()
     assert operator.sees("Contact to the console is lost")
+
+
+def test_what_is_not_so_is_no_part_of_the_page(operator: Browser, chat: Chat) -> None:
+    factories.make_item(chat, "hello")
+    operator.open(page_of(chat))
+    operator.find("[data-lines] li")
+    whole = operator.chrome.execute_script("return document.documentElement.textContent")
+    assert "hello" in whole
+    for words in ("Contact to the console is lost", "New lines below"):
+        assert words not in whole
 
 
 def test_a_chats_page_fits_a_phone(operator: Browser, chat: Chat) -> None:

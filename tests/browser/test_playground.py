@@ -13,6 +13,7 @@ from pytest_django import DjangoDbBlocker
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.select import Select
 
 from botgateway.playground import bots
 from core.database import give_back
@@ -117,6 +118,20 @@ def becomes(look: Callable[[], bool]) -> bool:
             return True
         time.sleep(0.1)
     return False
+
+
+def test_where_nothing_was_said_it_is_told_what_to_do(player: Browser, script: Script) -> None:
+    player.chrome.refresh()
+    assert player.sees("Say something below as one of the members")
+    Select(player.find("[name=place]")).select_by_index(1)
+    assert player.sees("in private the bot answers everything")
+    Select(player.find("[name=place]")).select_by_index(0)
+    answers(script, "good morning")
+    say(player, "hello")
+    line(player, "hello")
+    assert player.gone("Nothing was said here yet")
+    line(player, "good morning")
+    assert player.complaints() == []
 
 
 def test_a_conversation_with_a_sticker_a_poke_and_a_recall(

@@ -23,7 +23,7 @@ def test_a_request_is_copied_or_stands_there_to_be_copied(operator: Browser, tur
     link = operator.find("[data-copy]")
     operator.chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", link)
     link.click()
-    operator.find("[data-copied]:not([hidden]), [data-text]:not([hidden])")
+    operator.find("[data-copied]:not(:empty), [data-text]:not([hidden])")
     value = "return document.querySelector('[data-text]').value"
     assert str(operator.chrome.execute_script(value)).startswith("curl -sS ")
     assert operator.complaints() == []

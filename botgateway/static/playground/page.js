@@ -341,8 +341,18 @@ function laidOut() {
     found.push(...notes.filter((note) => note.after === String(line.id)).map(noted));
   }
   const loose = notes.filter((note) => !note.after && (lines.length || note.state === "unknown"));
-  return [...found, ...loose.slice(-6).map(noted)];
+  const laid = [...found, ...loose.slice(-6).map(noted)];
+  return laid.length ? laid : [hint(isGroup() ? words.hint_group : words.hint_private)];
 }
+
+/* What to do, where nothing was said yet. */
+const hint = (text) => ({
+  key: "hint", look: text,
+  draw: (shown) => {
+    shown.className = "playground-told";
+    shown.replaceChildren(text);
+  },
+});
 
 const told = (line) => ({
   key: `told-${line.id}`, look: line.text,

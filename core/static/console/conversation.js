@@ -15,8 +15,19 @@
   let timer = 0;
   let asking = false;
 
+  /* The newest line stays in sight until somebody scrolls back: also where pictures come late. */
+  let follows = !location.hash.startsWith("#line-");
   const isAtEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 60;
-  const toEnd = () => { scroller.scrollTop = scroller.scrollHeight; };
+  const follow = () => { if (follows) scroller.scrollTop = scroller.scrollHeight; };
+  const sized = new ResizeObserver(follow);
+
+  /* What is not so does not stand on the page: words wait in templates. */
+  function tell(place, words, isSo) {
+    if (isSo === place.hasChildNodes()) return;
+    place.replaceChildren(...(isSo ? [words.content.cloneNode(true)] : []));
+  }
+  const isLost = (isSo) => tell(lost, part(root, "lost-words"), isSo);
+  const hasNewest = (isSo) => tell(newest, part(root, "newest-button"), isSo);
 
   async function ask(address, headers) {
     const answer = await fetch(address, { headers, cache: "no-store", redirect: "error" });
@@ -65,10 +76,10 @@
       const page = await ask(`${root.dataset.conversation}?part=lines`, { "If-None-Match": version });
       if (page) show(page);
       wait = EVERY;
-      lost.hidden = true;
+      isLost(false);
     } catch {
       wait = Math.min(wait * 2, SLOWEST);
-      lost.hidden = false;
+      isLost(true);
     } finally {
       asking = false;
       later();
@@ -76,20 +87,20 @@
   }
 
   function show(page) {
-    const atEnd = isAtEnd();
     const open = root.querySelector("#why-silent")?.open;
     part(root, "silence").replaceWith(part(page, "silence"));
     const why = root.querySelector("#why-silent");
     if (why && open !== undefined) why.open = open;
     const added = merge(part(page, "lines"));
-    if (atEnd) toEnd();
-    else if (added) newest.hidden = false;
+    follow();
+    if (added && !follows) hasNewest(true);
   }
 
   async function earlier(link) {
     link.setAttribute("aria-disabled", "true");
     try {
       const page = await ask(`${link.getAttribute("href")}&part=lines`, {});
+      follows = false;
       const height = scroller.scrollHeight;
       const lines = [...part(page, "lines").children].filter((line) => !document.getElementById(line.id));
       log.setAttribute("aria-live", "off");
@@ -98,7 +109,7 @@
       scroller.scrollTop += scroller.scrollHeight - height;
       log.setAttribute("aria-live", "polite");
     } catch {
-      lost.hidden = false;
+      isLost(true);
       link.removeAttribute("aria-disabled");
     }
   }
@@ -115,9 +126,14 @@
       if (!link.hasAttribute("aria-disabled")) earlier(link);
     }
   });
-  newest.addEventListener("click", () => { toEnd(); newest.hidden = true; });
-  scroller.addEventListener("scroll", () => { if (isAtEnd()) newest.hidden = true; }, { passive: true });
+  newest.addEventListener("click", () => { follows = true; follow(); });
+  scroller.addEventListener("scroll", () => {
+    follows = isAtEnd();
+    if (follows) hasNewest(false);
+  }, { passive: true });
   document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
-  toEnd();
+  sized.observe(scroller);
+  sized.observe(log);
+  follow();
   later();
 })();

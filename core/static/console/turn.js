@@ -20,7 +20,7 @@
     }
     try {
       await navigator.clipboard.writeText(field.value);
-      told.hidden = false;
+      told.replaceChildren(card.querySelector("[data-copied-words]").content.cloneNode(true));
     } catch {
       field.hidden = false;
       field.select();
