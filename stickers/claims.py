@@ -19,7 +19,7 @@ from core.database import database_now, lock
 from core.models import Chat
 from stickers import fingerprints, funnel
 from stickers.fingerprints import Look
-from stickers.models import Fingerprint, Picture, PictureKey, Sticker
+from stickers.models import Fingerprint, OpenSighting, Picture, PictureKey, Sticker
 
 LOCK = "stickers.pictures"
 _SLACK = timedelta(seconds=90)
@@ -96,6 +96,7 @@ class Claim:
     """A picture claimed just now (`is_new`), or the one that is known already, or why neither."""
 
     picture: Picture | None
+    sticker: Sticker | None = None
     is_new: bool = False
     refused: str = ""
 
@@ -115,8 +116,8 @@ def claim(who: Identity, chat: Chat, *, calls: int, model: str, shareable: bool)
         if refused := budgets.reserve(chat, now=now, purpose=budgets.Purpose.LEARNING, calls=calls):
             return Claim(None, refused=refused)
         picture = write(who, chat, now=now, model=model, shareable=shareable)
-        Sticker.objects.create(chat=chat, picture=picture, file_id=who.file_id)
-    return Claim(picture, is_new=True)
+        sticker = Sticker.objects.create(chat=chat, picture=picture, file_id=who.file_id)
+    return Claim(picture, sticker, is_new=True)
 
 
 def write(
@@ -198,12 +199,11 @@ def settle_lost() -> int:
         ).exclude(picture__verdict=Verdict.LEARNING)
         late = reused.select_for_update(skip_locked=True, of=("self",))
         keys = list(late.values_list("pk", flat=True))
+        lost = Q(sticker__picture__in=ended, sticker__state=Sticker.State.LOST)
+        funnel.end(OpenSighting.objects.filter(lost | Q(sticker__in=keys)), funnel.LOST)
         dropped = Sticker.objects.filter(pk__in=keys)
         if settings.ARISE_GUARD_MODEL:
             dropped.update(state=Sticker.State.LOST, reason="no_outcome")
         else:
             dropped.delete()  # a meaning that was learned before costs nothing: it may be tried again
-        lost = Sticker.objects.filter(picture__in=ended, state=Sticker.State.LOST)
-        chats = lost.exclude(chat=None).values_list("chat_id", flat=True)
-        funnel.count_all((pk, name) for pk in chats for name in (funnel.PAID, funnel.LOST))
     return len(ended) + len(keys)

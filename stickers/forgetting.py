@@ -16,8 +16,16 @@ from core.forgetting import batches, registry
 from core.forgetting.traces import Traces
 from core.media import store
 from core.models import InboundItem, ItemMedia
-from stickers import library
-from stickers.models import FunnelCount, LearningPace, Picture, PictureKey, Sighting, Sticker
+from stickers import funnel, library
+from stickers.models import (
+    FunnelCount,
+    LearningPace,
+    OpenSighting,
+    Picture,
+    PictureKey,
+    Sighting,
+    Sticker,
+)
 
 _KINDS = ("sticker", "image")
 _LABELS = {
@@ -59,6 +67,7 @@ def _of_items(chat_id: int, items: Sequence[InboundItem]) -> registry.Counts:
     went.update(_evicted(chat_id, keys))
     PictureKey.objects.filter(chat=chat_id, key__in=keys).delete()
     seen, _rows = Sighting.objects.filter(chat=chat_id, key__in=keys).delete()
+    funnel.end(OpenSighting.objects.filter(item__in=items), funnel.FORGOTTEN)
     return {**went, "sightings": seen}
 
 

@@ -2,20 +2,23 @@
 
 A sticker passes free gates before anything is paid for; where it stops is a reason here, so that an
 operator sees why nothing is learned.
+
+Each that is seen ends once: it is dropped for a reason, or ends as one of ENDS, on the day on which it
+was seen. So what was seen is the sum of the ends and of what is still under way (OpenSighting).
 """
 
-from collections.abc import Iterable, Mapping
-from datetime import date
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
 
-from django.db import connection
-from django.db.models import Sum
+from django.db import connection, transaction
+from django.db.models import QuerySet, Sum
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from core import budgets
-from core.models import Chat
-from stickers.models import FunnelCount
+from core.models import Chat, InboundItem
+from stickers.models import FunnelCount, OpenSighting
 
 SEEN = "seen"
 CANDIDATE = "candidate"
@@ -46,6 +49,11 @@ STAGES: Mapping[str, str | Promise] = {
 }
 """Stages in the order in which a sticker goes through them."""
 
+ENDS = (STORED, REUSED, SENSITIVE, VETOED, FAILED, LOST)
+"""Stages in which a sighting ends; all others it passes, or what was stored does later."""
+LONGEST = timedelta(days=1)
+"""Whatever has not ended a day after its day was never handed over, or its worker died early."""
+
 OFF = "off"
 CAPABILITY = "capability"
 NOT_A_STICKER = "not_a_sticker"
@@ -59,6 +67,8 @@ RATE = "rate"
 NO_ROOM = "no_room"
 BUDGET = "budget"
 NO_MODEL = "no_model"
+NO_WORKER = "no_worker"
+FORGOTTEN = "forgotten"
 DISK_FULL = "disk_full"
 TRY_LATER = "try_later"
 DOWNLOAD = "download_"
@@ -77,6 +87,8 @@ DROPS: Mapping[str, str | Promise] = {
     NO_ROOM: _("all places taken by pinned ones"),
     BUDGET: _("the day's learning budget is spent"),
     NO_MODEL: _("no model takes stickers"),
+    NO_WORKER: _("no worker could be told of it"),
+    FORGOTTEN: _("forgotten before it was learned"),
     DISK_FULL: _("no room for pictures on the disk"),
     TRY_LATER: _("the endpoint was busy or away"),
 }
@@ -116,10 +128,10 @@ def count(chat_id: int, name: str, times: int = 1) -> None:
     count_all([(chat_id, name)] * times)
 
 
-def count_all(seen: Iterable[tuple[int, str]]) -> None:
-    """Count many (chat id, name) in one statement, at the end of a transaction or outside of one:
-    the rows stay locked until it ends. Everybody takes them in one order, which the statement has
-    to say itself: a plan may join them to chats in any other."""
+def count_all(seen: Iterable[tuple[int, str]], day: date | None = None) -> None:
+    """Count many (chat id, name), of today or another day, in one statement, at the end of a
+    transaction or outside of one: the rows stay locked until it ends. Everybody takes them in one
+    order, which the statement has to say itself: a plan may join them to chats in any other."""
     totals: dict[tuple[int, str], int] = {}
     for one in seen:
         totals[one] = totals.get(one, 0) + 1
@@ -138,7 +150,7 @@ def count_all(seen: Iterable[tuple[int, str]]) -> None:
             ON CONFLICT (chat_id, day, name) DO UPDATE SET times = counted.times + excluded.times
             """,
             [
-                budgets.today(),
+                day or budgets.today(),
                 [chat_id for chat_id, _name in ordered],
                 [name for _chat_id, name in ordered],
                 [totals[one] for one in ordered],
@@ -146,10 +158,42 @@ def count_all(seen: Iterable[tuple[int, str]]) -> None:
         )
 
 
+def see(seen: Sequence[tuple[InboundItem, int, str]]) -> None:
+    """Count what was seen: each part of an item with the reason for which it stopped at once, or
+    CANDIDATE, which is under way from here on. In the transaction that stores the items."""
+    day = budgets.today()
+    under_way = [
+        OpenSighting(chat_id=item.chat_id, item=item, index=index, day=day)
+        for item, index, name in seen
+        if name == CANDIDATE
+    ]
+    OpenSighting.objects.bulk_create(under_way)
+    names = [(item.chat_id, one) for item, _index, name in seen for one in (SEEN, name)]
+    count_all(names, day)
+
+
+def open_of(item_id: int, index: int) -> QuerySet[OpenSighting]:
+    """The sighting of one part of an item, while it is under way."""
+    return OpenSighting.objects.filter(item=item_id, index=index)
+
+
+def end(sightings: QuerySet[OpenSighting], name: str) -> int:
+    """Count the end of sightings that are under way; how many ended by this, and not before."""
+    with transaction.atomic():
+        ended = list(sightings.select_for_update(of=("self",)).order_by("pk"))
+        OpenSighting.objects.filter(pk__in=[one.pk for one in ended]).delete()
+        for day in sorted({one.day for one in ended}):
+            ends = [(one.chat_id, name) for one in ended if one.day == day]
+            paid = [(one.chat_id, PAID) for one in ended if one.day == day and one.is_paid]
+            count_all([*ends, *paid], day)
+    return len(ended)
+
+
 def prune() -> int:
-    """Remove what was counted in the moment in which its chat went; how many rows."""
+    """Remove what was counted in the moment in which its chat went, and end as lost what nobody can
+    end any more; how many rows went."""
     rows, _by_model = FunnelCount.objects.exclude(chat__in=Chat.objects.all()).delete()
-    return rows
+    return rows + end(OpenSighting.objects.filter(day__lt=budgets.today() - LONGEST), LOST)
 
 
 def counts(chat_id: int | None, since: date) -> Mapping[str, int]:

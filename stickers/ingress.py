@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from functools import partial
 from queue import Full, Queue
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
+from core.database import give_back
 from core.inbound import register_listener
 from core.models import Chat, InboundItem
 from stickers import claims, funnel, gates, tasks
@@ -32,17 +33,14 @@ def load() -> None:
 
 def told(items: Sequence[InboundItem]) -> None:
     """Ask the gates of every picture and sticker; a task for each that passed, after the commit."""
-    seen: list[tuple[int, str]] = []
-    candidates: list[Candidate] = []
+    seen: list[tuple[InboundItem, int, str]] = []
     by_chat: dict[Chat, list[InboundItem]] = {}
     for item in items:
         by_chat.setdefault(item.chat, []).append(item)
     for chat, ones in by_chat.items():
-        for item, index, name in _gated(chat, ones):
-            seen += [(chat.pk, funnel.SEEN), (chat.pk, name)]
-            if name == funnel.CANDIDATE:
-                candidates.append((item.pk, index))
-    funnel.count_all(seen)
+        seen += _gated(chat, ones)
+    funnel.see(seen)
+    candidates = [(item.pk, index) for item, index, name in seen if name == funnel.CANDIDATE]
     if candidates:
         transaction.on_commit(partial(send, candidates), robust=True)
 
@@ -103,6 +101,7 @@ def send(candidates: Sequence[Candidate]) -> None:
             _waiting.put_nowait(candidate)
         except Full:
             logger.warning("a sticker of item %s is not learned: too many wait", candidate[0])
+            funnel.end(funnel.open_of(*candidate), funnel.NO_WORKER)
 
 
 @functools.cache
@@ -118,5 +117,16 @@ def _send_waiting() -> None:
             tasks.learn.delay(item_id, index)
         except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
             logger.warning("a sticker of item %s is not learned: %s", item_id, error)
+            _end(item_id, index)
         finally:
             _waiting.task_done()
+
+
+def _end(item_id: int, index: int) -> None:
+    """Count that nobody could be told; this thread goes on whatever the database says."""
+    try:
+        funnel.end(funnel.open_of(item_id, index), funnel.NO_WORKER)
+    except DatabaseError as error:
+        logger.warning("the end of a sighting is not counted: %s", error)
+    finally:
+        give_back()

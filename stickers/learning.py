@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from core import budgets
 from core.database import database_now, give_back
@@ -23,7 +24,7 @@ from stickers import claims, embeddings, funnel, gates, guard, library, recognit
 from stickers.claims import Identity
 from stickers.embeddings import Prepared
 from stickers.library import Kept
-from stickers.models import Picture, Sticker, StickerVector
+from stickers.models import OpenSighting, Picture, Sticker, StickerVector
 from stickers.recognition import Learned, Unusable
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ class Sight:
     """One sticker of one item, with its bytes."""
 
     item: InboundItem
+    index: int
     chat: Chat
     part: gates.Part
     content: bytes
@@ -44,15 +46,18 @@ class Sight:
     who: Identity
 
 
-def learn(item_id: int, index: int) -> bool:
-    """Learn a part of an item, if it still may be learned and nobody has; whether it may be tried
-    again soon, having cost nothing."""
+def learn(item_id: int, index: int, *, is_last: bool = False) -> bool:
+    """Learn a part of an item, if it still may be learned and nobody has; whether it is to be tried
+    again soon, having cost nothing. With `is_last` it is not: the sighting has ended."""
     item = InboundItem.objects.select_related("chat__bot").filter(pk=item_id).first()
-    if item is None or index >= len(item.parts):
+    sighting = funnel.open_of(item_id, index)
+    if item is None or index >= len(item.parts) or not sighting.exists():
         return False
     outcome = _learn(item, index)
-    funnel.count(item.chat_id, outcome)
-    return outcome == funnel.TRY_LATER
+    if outcome == funnel.TRY_LATER and not is_last:
+        return True
+    funnel.end(sighting, outcome)
+    return False
 
 
 def _learn(item: InboundItem, index: int) -> str:
@@ -69,7 +74,7 @@ def _learn(item: InboundItem, index: int) -> str:
     who = claims.identity(content, gates.stable_id(part), examined.samples)
     if not _leave_trace(item, index, who):
         return funnel.RECALLED
-    sight = Sight(item, chat, part, content, examined, who)
+    sight = Sight(item, index, chat, part, content, examined, who)
     known = claims.find(who)
     if known is not None:
         return _known(sight, known)
@@ -152,15 +157,19 @@ def _new(sight: Sight) -> str:
         if not _hold(sight.item):
             return funnel.RECALLED
         claim = claims.claim(sight.who, sight.chat, calls=calls, model=model, shareable=shareable)
+        if claim.is_new:
+            _open(sight).update(sticker=claim.sticker, is_paid=True)
     if claim.refused:
         return funnel.BUDGET if claim.refused == budgets.BUDGET_SPENT else funnel.OFF
     assert claim.picture is not None  # noqa: S101 - told to the type checker
     if not claim.is_new:
         return _known(sight, claim.picture)
-    outcome = _recognise(sight, claim.picture, lines, calls)
-    if outcome != funnel.TRY_LATER:
-        funnel.count(sight.chat.pk, funnel.PAID)
-    return outcome
+    return _recognise(sight, claim.picture, lines, calls)
+
+
+def _open(sight: Sight) -> QuerySet[OpenSighting]:
+    """The sighting, as long as nobody has ended it."""
+    return funnel.open_of(sight.item.pk, sight.index)
 
 
 def _recognise(sight: Sight, picture: Picture, lines: str, calls: int) -> str:
@@ -193,7 +202,9 @@ def _recognise(sight: Sight, picture: Picture, lines: str, calls: int) -> str:
 def _failed(sight: Sight, picture: Picture, failure: ModelFailure, calls: int) -> str:
     logger.warning("a sticker of chat %s: %s: %s", sight.chat.pk, failure.code, failure.detail)
     if failure.costs_nothing:
-        released = claims.release(picture, sight.chat, calls=calls)
+        with transaction.atomic():
+            released = claims.release(picture, sight.chat, calls=calls)
+            _open(sight).update(is_paid=not released)
         return funnel.TRY_LATER if released else funnel.LOST
     _not_asked(sight.chat, picture.claimed_at, calls - 1)
     verdict = Verdict.LOST if failure.code in _OUTCOME_UNKNOWN else Verdict.FAILED
@@ -301,6 +312,7 @@ def _claim_reuse(sight: Sight, picture: Picture, calls: int) -> tuple[Sticker | 
         if calls and budgets.reserve(chat, now=now, purpose=LEARNING, calls=calls):
             return None, funnel.BUDGET
         sticker = Sticker.objects.create(chat=chat, picture=picture, file_id=sight.who.file_id)
+        _open(sight).update(sticker=sticker)
     return sticker, ""
 
 

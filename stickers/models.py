@@ -8,7 +8,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from pgvector.django import VectorField
 
-from core.models import Chat
+from core.models import Chat, InboundItem
 
 _REF_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 _REF_LENGTH = 8
@@ -313,6 +313,39 @@ class LearningPace(models.Model):
 
     def __str__(self) -> str:
         return f"{self.minute}: {self.tried}"
+
+
+class OpenSighting(models.Model):
+    """A sighting that passed the free gates and has not ended yet: its end is counted by whoever
+    removes the row, so that each has one (stickers.funnel).
+
+    `sticker` is what was claimed for it; `is_paid` while a model call was, or may have been, made.
+    """
+
+    chat = models.ForeignKey(Chat, models.CASCADE, related_name="+", verbose_name=_("chat"))
+    item = models.ForeignKey(InboundItem, models.CASCADE, related_name="+", verbose_name=_("item"))
+    index = models.PositiveIntegerField(_("part"))
+    day = models.DateField(_("day"), help_text=_("On which it was seen, and its end is counted."))
+    sticker = models.ForeignKey(
+        Sticker,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("sticker"),
+    )
+    is_paid = models.BooleanField(_("paid for"), default=False)
+
+    class Meta:
+        verbose_name = _("open sighting")
+        verbose_name_plural = _("open sightings")
+        constraints = [
+            models.UniqueConstraint(fields=("item", "index"), name="open_sighting_once"),
+        ]
+        indexes = [models.Index(fields=("day",), name="open_sighting_day")]
+
+    def __str__(self) -> str:
+        return f"{self.item_id}.{self.index}"
 
 
 class FunnelCount(models.Model):

@@ -16,10 +16,10 @@ def learn(item_id: int, index: int, tries: int = 1) -> None:
     """Learn a part of an item. Only what surely cost nothing is tried again, a few times; then the
     sticker's next sighting begins anew."""
     try:
-        may_try_again = learning.learn(item_id, index)
+        may_try_again = learning.learn(item_id, index, is_last=tries >= MOST_TRIES)
     finally:
         give_back()
-    if may_try_again and tries < MOST_TRIES:
+    if may_try_again:
         learn.apply_async((item_id, index, tries + 1), countdown=_PAUSES[tries - 1])
 
 
@@ -37,5 +37,5 @@ def index_large_scopes() -> None:
 
 @shared_task
 def prune() -> None:
-    """Remove counts that have outlived their chat."""
+    """Remove counts that have outlived their chat, and end sightings that nobody ends any more."""
     funnel.prune()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils.functional import Promise
@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from core import budgets, reach
 from core.models import Chat, ModelCallCount
 from stickers import funnel
-from stickers.models import FunnelCount
+from stickers.models import FunnelCount, OpenSighting
 
 PERIODS: Mapping[str | Promise, int] = {
     gettext_lazy("today"): 1,
@@ -31,20 +31,8 @@ _OF_CHATS = {
     "sent": (funnel.SENT,),
 }
 _GROUPS: tuple[tuple[str | Promise, tuple[str, ...]], ...] = (
-    (gettext_lazy("Paid for"), (funnel.CANDIDATE, funnel.PAID)),
-    (
-        gettext_lazy("What became of it"),
-        (
-            funnel.STORED,
-            funnel.REUSED,
-            funnel.SENSITIVE,
-            funnel.VETOED,
-            funnel.FAILED,
-            funnel.LOST,
-            funnel.EVICTED,
-        ),
-    ),
-    (gettext_lazy("Used"), (funnel.OFFERED, funnel.SENT)),
+    (gettext_lazy("On the way"), (funnel.CANDIDATE, funnel.PAID)),
+    (gettext_lazy("Later"), (funnel.EVICTED, funnel.OFFERED, funnel.SENT)),
 )
 
 
@@ -93,10 +81,13 @@ def load(request: HttpRequest, reached: QuerySet[Chat]) -> dict[str, Any]:
     )
     if chat is not None:
         counts, calls = counts.filter(chat=chat), calls.filter(chat=chat)
+    under_way = reach.narrowed(OpenSighting.objects.all(), reach.to_chat(), request.user)
+    if chat is not None:
+        under_way = under_way.filter(chat=chat)
     return {
         "chat": chat,
         "periods": list(PERIODS),
-        "groups": list(_groups(_totals(counts))),
+        "groups": list(_groups(_totals(counts), _under_way(under_way))),
         "spent": _spent(calls),
         "chats": [] if chat else _chats(counts, calls),
     }
@@ -125,20 +116,33 @@ def _totals(counts: QuerySet[FunnelCount]) -> list[dict[str, int]]:
     ]
 
 
+def _under_way(sightings: QuerySet[OpenSighting]) -> list[int]:
+    """How many of each period have not ended yet."""
+    since = enumerate(_since())
+    found = sightings.aggregate(
+        **{f"n{number}": Count("pk", filter=Q(day__gte=start)) for number, start in since}
+    )
+    return [found[f"n{number}"] for number in range(len(PERIODS))]
+
+
 def _groups(
-    totals: Sequence[Mapping[str, int]],
+    totals: Sequence[Mapping[str, int]], under_way: Sequence[int]
 ) -> Iterable[tuple[str | Promise, Sequence[Row]]]:
     longest = [max([1, *counts.values()]) for counts in totals]
 
+    def cells(counts: Sequence[int]) -> list[Cell]:
+        return [Cell(n, _percent(n, most)) for n, most in zip(counts, longest, strict=True)]
+
     def row(name: str) -> Row:
-        counts = [counts.get(name, 0) for counts in totals]
-        cells = [Cell(n, _percent(n, most)) for n, most in zip(counts, longest, strict=True)]
-        return Row(funnel.label(name), cells)
+        return Row(funnel.label(name), cells([counts.get(name, 0) for counts in totals]))
 
     whole = totals[-1]
     drops = sorted(set(whole) - set(funnel.STAGES), key=lambda name: (-whole[name], name))
     yield _("Seen"), [row(funnel.SEEN)]
-    yield _("Went no further, and cost nothing"), [row(name) for name in drops]
+    # What was seen is the sum of what stands below, up to what is still under way.
+    yield _("Went no further"), [row(name) for name in drops]
+    yield _("What became of the others"), [row(name) for name in funnel.ENDS]
+    yield _("Not ended yet"), [Row(_("still under way"), cells(under_way))]
     for heading, names in _GROUPS:
         yield heading, [row(name) for name in names]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from core import capabilities
+from core import budgets, capabilities
 from core.capabilities import Ability, Platform
 from core.messages import ChatAddress, Part, PlatformId, ReceivedItem
 from core.models import Bot, Chat, InboundItem
 from stickers import funnel, learning, recognition
-from stickers.models import FunnelCount
+from stickers.models import FunnelCount, OpenSighting
 from tests.factories import make_chat, make_item
 from tests.fakes.model import Script
 from tests.stickers import drawing
@@ -43,7 +43,9 @@ def part(
 
 def shown(chat: Chat, content: bytes, **more: Any) -> InboundItem:
     """An item of the chat that is a sticker, as if it had come in and passed the gates."""
-    return make_item(chat, "", parts=[part(content, **more)])
+    item = make_item(chat, "", parts=[part(content, **more)])
+    OpenSighting.objects.create(chat=chat, item=item, index=0, day=budgets.today())
+    return item
 
 
 def learn(chat: Chat, content: bytes, **more: Any) -> bool:
