@@ -121,4 +121,4 @@ class RefusedConnection(models.Model):
         indexes = [models.Index(fields=("-last_at",), name="refusal_recent")]
 
     def __str__(self) -> str:
-        return f"{self.self_id}: {self.get_reason_display()}"
+        return ": ".join(filter(None, (self.self_id, str(self.get_reason_display()))))
