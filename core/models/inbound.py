@@ -96,7 +96,9 @@ class InboundItem(models.Model):
         default=list,
         help_text=_("The message's parts in order, as core.messages describes them."),
     )
-    mentions = ArrayField(models.CharField(max_length=128), default=list, blank=True)
+    mentions = ArrayField(
+        models.CharField(max_length=128), default=list, blank=True, verbose_name=_("mentions")
+    )
     mentions_bot = models.BooleanField(_("mentions the bot"), default=False)
     reply_to = models.CharField(_("quotes"), max_length=128, blank=True)
     target_id = models.CharField(
@@ -105,8 +107,12 @@ class InboundItem(models.Model):
         blank=True,
         help_text=_("Who was poked, or which message was reacted to."),
     )
-    emoji = ArrayField(models.CharField(max_length=32), default=list, blank=True)
-    removed = models.BooleanField(default=False, help_text=_("A reaction that was taken back."))
+    emoji = ArrayField(
+        models.CharField(max_length=32), default=list, blank=True, verbose_name=_("emoji")
+    )
+    removed = models.BooleanField(
+        _("taken back"), default=False, help_text=_("A reaction that was taken back.")
+    )
     from_self = models.BooleanField(
         _("typed by hand"),
         default=False,

@@ -212,6 +212,7 @@ class OutboxEntry(models.Model):
     )
     due_at = models.DateTimeField(_("due"), help_text=_("When its typing time is over."))
     draft_until = models.DateTimeField(
+        _("draft until"),
         null=True,
         blank=True,
         help_text=_(
@@ -222,6 +223,7 @@ class OutboxEntry(models.Model):
         _("expires"), help_text=_("Not sent any more after this: the chat's patience is over.")
     )
     connection_number = models.BigIntegerField(
+        _("connection"),
         null=True,
         blank=True,
         help_text=_("The connection of the bot that claimed it; numbers only rise."),

@@ -4,13 +4,15 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.db.models import Model
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
 
 from core.admin import facts
 from core.admin.facts import CappedPaginator, FactAdmin
@@ -97,6 +99,18 @@ def test_every_page_opens(admin_client: Client, model: type[Model], language: st
     may_add = admin.site._registry[model].has_add_permission(page.wsgi_request)
     added = admin_client.get(reverse(f"admin:{name(model)}_add"), headers=headers)
     assert added.status_code == (200 if may_add else 403)
+
+
+@pytest.mark.parametrize("model", REGISTERED, ids=name)
+def test_every_column_that_a_page_shows_has_a_name_to_translate(
+    rf: RequestFactory, admin_user: User, model: type[Model]
+) -> None:
+    page = admin.site._registry[model]
+    request = rf.get("/")
+    request.user = admin_user
+    shown = {*flatten_fieldsets(page.get_fieldsets(request)), *page.get_list_display(request)}
+    columns = [field for field in model._meta.concrete_fields if field.name in shown]
+    assert [field.name for field in columns if not isinstance(field.verbose_name, Promise)] == []
 
 
 @pytest.mark.parametrize("model", REGISTERED, ids=name)
