@@ -54,8 +54,8 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
                     ("decision", "turn"),
                     ("sent_at", "received_at"),
                     ("reply_to", "shown_target"),
-                    ("shown_mentions", "emoji"),
-                    ("recalled_at", "removed"),
+                    ("shown_mentions", "shown_emoji"),
+                    ("recalled_at", "is_taken_back"),
                     ("from_self", "is_old"),
                     ("shown_role", "platform_message_id"),
                     "shown_parts",
@@ -70,6 +70,8 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
         "shown_role",
         "shown_target",
         "shown_mentions",
+        "shown_emoji",
+        "is_taken_back",
         "shown_parts",
     )
 
@@ -99,9 +101,8 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
         names = mentions.given(item)
         if item.kind == InboundItem.Kind.POKE:
             return format_html(gettext("(pokes {})"), conversation.whom_of(item, names) or "–")
-        emoji = " ".join(map(conversation.emoji_of, item.emoji))
         pieces = conversation.pieces_of(item, names)
-        return conversation.in_line(pieces) or display.name(emoji or "–")
+        return conversation.in_line(pieces) or display.name(self.shown_emoji(item))
 
     @admin.display(description=_("text"))
     def shown_text(self, item: InboundItem) -> SafeString:
@@ -113,6 +114,14 @@ class InboundItemAdmin(FactAdmin[InboundItem]):
         names = mentions.known([item])
         told = [(mentions.name(names, item.chat_id, one), one) for one in item.mentions]
         return format_html_join(" ", '<bdi title="{1}">@{0}</bdi>', told) or "–"
+
+    @admin.display(description=_("emoji"))
+    def shown_emoji(self, item: InboundItem) -> str:
+        return " ".join(map(conversation.emoji_of, item.emoji)) or "–"
+
+    @admin.display(description=_("reaction taken back"), boolean=True)
+    def is_taken_back(self, item: InboundItem) -> bool:
+        return item.removed
 
     @admin.display(description=_("target"))
     def shown_target(self, item: InboundItem) -> SafeString | str:

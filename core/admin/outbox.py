@@ -242,7 +242,7 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
             {
                 "fields": (
                     ("created_at", "due_at"),
-                    ("draft_until", "expires_at"),
+                    ("shown_draft", "expires_at"),
                     ("sending_at", "settled_at"),
                     "recalled_at",
                 )
@@ -252,7 +252,7 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
             gettext_lazy("On the platform"),
             {
                 "fields": (
-                    ("platform_message_id", "connection_number"),
+                    ("platform_message_id", "shown_connection"),
                     ("shown_history", "shown_evidence_until"),
                     ("shown_parts", "payload_size"),
                 )
@@ -269,8 +269,10 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         "shown_waits_for",
         "shown_history",
         "shown_evidence_until",
+        "shown_connection",
         "shown_parts",
         "payload_size",
+        "shown_draft",
     )
 
     def entries_of(self, rows: QuerySet[OutboxEntry]) -> QuerySet[OutboxEntry]:
@@ -496,6 +498,14 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         if until > timezone.now():
             return _("until %(time)s") % {"time": display.clock(until)}
         return _("no longer, since %(time)s") % {"time": display.clock(until)}
+
+    @admin.display(description=gettext_lazy("a draft until"))
+    def shown_draft(self, entry: OutboxEntry) -> str:
+        return display.clock(entry.draft_until) if entry.draft_until else "–"
+
+    @admin.display(description=gettext_lazy("number of the connection"))
+    def shown_connection(self, entry: OutboxEntry) -> str:
+        return str(entry.connection_number or "–")
 
     @admin.display(description=gettext_lazy("parts"))
     def shown_parts(self, entry: OutboxEntry) -> SafeString:

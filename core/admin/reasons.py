@@ -126,6 +126,12 @@ _IN_BRIEF = {
     standing.SHADOW: DeliveryMode.SHADOW.label,
 }
 _ROLES = {"owner": _("owner"), "admin": _("administrator"), "member": _("member")}
+_SPEAKERS = {
+    "system": _("system message"),
+    "user": _("what it was told"),
+    "assistant": _("the model"),
+    "tool": _("a tool's result"),
+}
 _ENDINGS = {
     "stop": _("it was done"),
     "tool_calls": _("it called tools"),
@@ -153,6 +159,11 @@ def role(code: str) -> str:
 def ending(code: str) -> str:
     """How a model call ended, by the endpoint's `finish_reason`."""
     return str(_ENDINGS.get(code, code))
+
+
+def speaker(code: str) -> str:
+    """Whose message of a model request one is, by its `role`."""
+    return str(_SPEAKERS.get(code, code))
 
 
 def told(code: str) -> Reason:

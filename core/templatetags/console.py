@@ -51,3 +51,11 @@ def ending(code: str) -> SafeString | str:
     from core.admin import display, reasons  # noqa: PLC0415
 
     return display.coded(reasons.ending(code), code)
+
+
+@register.filter
+def speaker(code: str) -> SafeString | str:
+    """Whose message of a model request one is."""
+    from core.admin import display, reasons  # noqa: PLC0415
+
+    return display.coded(reasons.speaker(code), code)

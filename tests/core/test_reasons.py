@@ -43,6 +43,7 @@ FAILURES = ["rate_limited", "timeout", "unreachable", "server_error", "refused",
 """As core.errors.ModelFailure has them."""
 ROLES = ["owner", "admin", "member"]
 ENDINGS = ["stop", "tool_calls", "length", "content_filter"]
+SPEAKERS = ["system", "user", "assistant", "tool"]
 OF_TURNS = [*FAILURES, "step_limit", "crashed", "forgotten", "budget_spent", "internal_error"]
 OF_STICKERS = ["operator", "member_wish", "no_outcome", "learning_off", "cut_off", "personal_data"]
 OF_STICKERS += ["impersonation", "guard_veto", "guard_timeout", "guard_no_call", "server_error"]
@@ -134,6 +135,7 @@ VOCABULARIES: dict[str, tuple[Iterable[str], Callable[[str], object]]] = {
     "what holds the bot's words": (standing.REASONS, reasons.in_brief),
     "what somebody is in a group": (ROLES, reasons.role),
     "how a model call ended": (ENDINGS, reasons.ending),
+    "whose message one is": (SPEAKERS, reasons.speaker),
 }
 
 
@@ -191,13 +193,22 @@ def test_turns_show_no_code(admin_client: Client, chat: Chat) -> None:
     states = [state for state in Turn.State.values if state != Turn.State.RUNNING]
     for place, error in enumerate([*OF_TURNS, "", ""]):
         state = states[place % len(states)]
-        turn = factories.make_turn(chat, error=error, state=state, ended_at=timezone.now())
+        said = [{"role": role, "content": "你好"} for role in SPEAKERS]
+        turn = factories.make_turn(chat, error=error, state=state, messages=said)
         factories.make_step(turn, finish_reason=ENDINGS[place % len(ENDINGS)])
         factories.make_sent(chat, "你好", turn=turn, entry={"reason": "message_gone"})
         factories.make_entry(None, chat=chat, bot=chat.bot, turn=turn, action="poke", held="muted")
         rows.append(turn)
     page = opened(admin_client, *places(*rows, lists=(Turn,)), reverse("admin:index"))
-    codes = {*OF_TURNS, *ENDINGS, *Turn.State.values, *Trigger.values, "message_gone", "muted"}
+    codes = {
+        *OF_TURNS,
+        *ENDINGS,
+        *SPEAKERS,
+        *Turn.State.values,
+        *Trigger.values,
+        "message_gone",
+        "muted",
+    }
     assert raw(page, codes) == set()
 
 
