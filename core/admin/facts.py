@@ -101,9 +101,10 @@ class FactAdmin(ModelAdmin[Row], Generic[Row]):
         chats = self._chats(request, search_term) if self.found_by_chat else []
         if chats:
             # Each by its own index: in one condition they would have the whole table read.
-            of_chats = queryset.filter(chat__in=chats).order_by("-pk").values("pk")
-            keys = of_chats[:OF_CHATS].union(rows.order_by().values("pk"))
-            rows = queryset.filter(pk__in=keys)
+            of_chats = queryset.filter(chat__in=chats).order_by("-pk")
+            keys = list(of_chats.values_list("pk", flat=True)[:OF_CHATS])
+            found = self.model._default_manager.filter(pk__in=keys).order_by().values("pk")
+            rows = queryset.filter(pk__in=found.union(rows.order_by().values("pk")))
         return rows, False
 
     def _chats(self, request: HttpRequest, term: str) -> list[int]:
