@@ -209,6 +209,8 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(ARISE_HOME / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "prune": {"task": "core.tasks.prune", "schedule": 3600},
     "prune_stickers": {"task": "stickers.tasks.prune", "schedule": 3600},
+    "prune_connections": {"task": "botgateway.tasks.prune", "schedule": 3600},
+    "prune_console": {"task": "arise_site.tasks.prune", "schedule": 3600},
     "embed_missing": {"task": "stickers.tasks.embed_missing", "schedule": 60},
     "index_large_scopes": {"task": "stickers.tasks.index_large_scopes", "schedule": 600},
 }

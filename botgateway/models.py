@@ -4,12 +4,14 @@ from datetime import timedelta
 from typing import Self
 
 from django.db import models
+from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core.models import Bot
 
 ABANDONED_SECONDS = 30
+OVER_KEPT = timedelta(days=30)
 
 
 class ConnectionQuerySet(models.QuerySet["Connection"]):
@@ -19,6 +21,11 @@ class ConnectionQuerySet(models.QuerySet["Connection"]):
         """Open ones whose process says so: a process that died leaves its rows open."""
         kept_since = timezone.now() - timedelta(seconds=ABANDONED_SECONDS)
         return self.filter(closed_at__isnull=True, kept_at__gte=kept_since)
+
+    def over_long_ago(self) -> Self:
+        """Those that nobody has held for OVER_KEPT, but for the last one of each bot."""
+        latest = self.order_by().values("bot").annotate(latest=Max("pk")).values("latest")
+        return self.filter(kept_at__lt=timezone.now() - OVER_KEPT).exclude(pk__in=latest)
 
 
 class Connection(models.Model):

@@ -1,7 +1,7 @@
 """Where a paid call is allowed: the one door that every model call passes."""
 
 import logging
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection
@@ -17,6 +17,8 @@ BOT_DISABLED = "bot_disabled"
 BUDGET_SPENT = "budget_spent"
 NO_CONSENT = "learning_off"
 Purpose = ModelCallCount.Purpose
+COUNTS_KEPT = timedelta(days=366)
+"""Counts of days, here and in other apps, are read for some weeks at most."""
 _MOST_TOKENS = 2**63 - 1
 
 

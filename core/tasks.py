@@ -12,10 +12,10 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from core import leases, reruns, sweep, turns
+from core import budgets, leases, reruns, sweep, turns
 from core.database import give_back
 from core.media import store
-from core.models import InboundKey, OutboxEntry
+from core.models import InboundKey, ModelCallCount, OutboxEntry
 
 logger = logging.getLogger(__name__)
 KEYS_KEPT = timedelta(days=30)
@@ -73,9 +73,10 @@ def _run_due(chat_id: int) -> None:
 @shared_task
 def prune() -> None:
     """Forget identities so old that nothing redelivers them any more, the bytes of voices and files
-    that are not sent any more, and pictures that nothing refers to."""
+    that are not sent any more, counts of days long past, and pictures that nothing refers to."""
     now = timezone.now()
     InboundKey.objects.filter(created_at__lt=now - KEYS_KEPT).delete()
     kept = OutboxEntry.objects.filter(payload__isnull=False)
     kept.filter(settled_at__lt=now - PAYLOADS_KEPT).update(payload=None)
+    ModelCallCount.objects.filter(day__lt=budgets.today() - budgets.COUNTS_KEPT).delete()
     store.prune()

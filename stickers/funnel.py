@@ -12,13 +12,14 @@ from datetime import date, timedelta
 
 from django.db import connection, transaction
 from django.db.models import QuerySet, Sum
+from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from core import budgets
 from core.models import Chat, InboundItem
-from stickers.models import FunnelCount, OpenSighting
+from stickers.models import FunnelCount, OpenSighting, Sighting
 
 SEEN = "seen"
 CANDIDATE = "candidate"
@@ -51,6 +52,8 @@ STAGES: Mapping[str, str | Promise] = {
 
 ENDS = (STORED, REUSED, SENSITIVE, VETOED, FAILED, LOST)
 """Stages in which a sighting ends; all others it passes, or what was stored does later."""
+SIGHTINGS_KEPT = timedelta(days=90)
+"""After that a sticker has to be seen often enough anew."""
 LONGEST = timedelta(days=1)
 """Whatever has not ended a day after its day was never handed over, or its worker died early."""
 
@@ -190,10 +193,18 @@ def end(sightings: QuerySet[OpenSighting], name: str) -> int:
 
 
 def prune() -> int:
-    """Remove what was counted in the moment in which its chat went, and end as lost what nobody can
-    end any more; how many rows went."""
-    rows, _by_model = FunnelCount.objects.exclude(chat__in=Chat.objects.all()).delete()
-    return rows + end(OpenSighting.objects.filter(day__lt=budgets.today() - LONGEST), LOST)
+    """Remove what was counted in the moment in which its chat went, counts of days long past, and
+    how often was seen what was not seen for long; end as lost what nobody can end any more. How many
+    rows went."""
+    today = budgets.today()
+    rows = end(OpenSighting.objects.filter(day__lt=today - LONGEST), LOST)
+    for old in (
+        FunnelCount.objects.exclude(chat__in=Chat.objects.all()),
+        FunnelCount.objects.filter(day__lt=today - budgets.COUNTS_KEPT),
+        Sighting.objects.filter(last_at__lt=timezone.now() - SIGHTINGS_KEPT),
+    ):
+        rows += old.delete()[0]
+    return rows
 
 
 def counts(chat_id: int | None, since: date) -> Mapping[str, int]:

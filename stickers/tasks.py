@@ -37,5 +37,5 @@ def index_large_scopes() -> None:
 
 @shared_task
 def prune() -> None:
-    """Remove counts that have outlived their chat, and end sightings that nobody ends any more."""
+    """Remove counts that have had their time, and end sightings that nobody ends any more."""
     funnel.prune()
