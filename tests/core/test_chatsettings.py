@@ -1,10 +1,14 @@
+from pathlib import Path
+
 import pytest
+from django.core.management import call_command
 
 from core import chatsettings
 from core.models import CapabilitySetting, Chat
 from tests.factories import make_chat
 
 pytestmark = pytest.mark.django_db
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 
 
 def rows(chat: Chat) -> dict[str, bool]:
@@ -78,3 +82,23 @@ def test_nothing_is_changed_when_the_last_row_can_not_be_written() -> None:
     chat.refresh_from_db()
     assert chat.enabled
     assert not CapabilitySetting.objects.exists()
+
+
+def test_every_setting_of_a_chat_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    told = OPERATIONS.read_text().split("## Settings of a chat")[1].split("\n## ")[0]
+    rows = {
+        line.split("|")[1].strip(): line.split("|")[4].strip()
+        for line in told.splitlines()[6:]
+        if line
+    }
+    with pytest.raises(SystemExit):
+        call_command("chatset", "--help")
+    told_by_help = capsys.readouterr().out
+    for key in (*chatsettings.SWITCHES, *chatsettings.NUMBERS, chatsettings.MODE):
+        assert f"`{key}`" in rows
+        assert key in told_by_help
+        if key == "enabled":
+            continue
+        default = getattr(Chat(), key)
+        words = ("on" if default else "off") if isinstance(default, bool) else str(default)
+        assert rows[f"`{key}`"] == words

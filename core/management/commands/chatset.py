@@ -29,10 +29,13 @@ class Command(BaseCommand):
             metavar="KEY=VALUE",
             nargs="+",
             help=_(
-                "enabled, sticker_learning = on or off; cap.NAME, tag.NAME = on, off or inherit; "
-                "patience_seconds, daily_model_calls = a number; "
-                "delivery_mode = live, review or shadow"
-            ),
+                "%(switches)s = on or off; cap.NAME, tag.NAME = on, off or inherit; "
+                "%(numbers)s = a number; delivery_mode = live, review or shadow"
+            )
+            % {
+                "switches": ", ".join(chatsettings.SWITCHES),
+                "numbers": ", ".join(chatsettings.NUMBERS),
+            },
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
