@@ -5,11 +5,13 @@ An act of a list, or an address that takes one, that is in none of the tables he
 """
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import pytest
 from auditlog.models import LogEntry
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry as History
 from django.contrib.auth.models import Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
@@ -616,6 +618,22 @@ def test_what_is_forgotten_leaves_no_name_in_the_audit(admin_user: User) -> None
     kinds = ("outboxentry", "sticker")
     names = LogEntry.objects.filter(content_type__model__in=kinds).values_list("object_repr")
     assert list(names) == [("–",)] * 2
+
+
+def test_what_the_history_kept_of_words_is_taken_out(admin_user: User) -> None:
+    entry = current(factories.make_sent())
+    told = {
+        "Changed by hand, instead of: one\ntwo": "Changed by hand.",
+        "已人工修改，原来是：一\n二": "已人工修改。",
+        "Discarded by hand.": "Discarded by hand.",
+    }
+    for said in told:
+        History.objects.log_actions(admin_user.pk, [entry], 2, said)
+    migration = import_module("arise_site.migrations.0004_history_without_words")
+    with connection.cursor() as cursor:
+        cursor.execute(migration.TAKE_WORDS_OUT)
+    kept = History.objects.order_by("pk").values_list("change_message", flat=True)
+    assert list(kept) == list(told.values())
 
 
 def test_a_forgotten_person_leaves_who_forgot_in_each_chat(admin_user: User) -> None:

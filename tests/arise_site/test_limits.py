@@ -41,7 +41,7 @@ from core.models import (
 )
 from skills.models import Skill, SkillReads
 from stickers.admin.acting import ACTS
-from stickers.models import FunnelCount, Sticker
+from stickers.models import FunnelCount, OpenSighting, Sticker
 from tests import factories
 from tests.stickers.showing import shown
 
@@ -471,6 +471,8 @@ def test_the_funnel_and_the_trial_know_the_inside_alone(world: World) -> None:
     for side, times in ((world.inside, 41), (world.outside, 4200)):
         day = timezone.localdate()
         FunnelCount.objects.create(chat=side.chat, day=day, name="seen", times=times)
+        item = side.rows[InboundItem]
+        OpenSighting.objects.create(chat=side.chat, item_id=item.pk, index=0, day=day)
         ModelCallCount.objects.create(chat=side.chat, day=day, purpose="learning", tokens=times)
     for shown_page in ("funnel", "try"):
         url = reverse(f"admin:stickers_sticker_{shown_page}")
@@ -480,7 +482,10 @@ def test_the_funnel_and_the_trial_know_the_inside_alone(world: World) -> None:
         assert "4241" not in content
         assert "4200" not in content
     url = reverse("admin:stickers_sticker_funnel")
-    assert "<td>41<" in world.client.get(url).content.decode()
+    page = world.client.get(url)
+    assert "<td>41<" in page.content.decode()
+    (under_way,) = dict(page.context["groups"])["Not ended yet"]
+    assert [cell.count for cell in under_way.cells] == [1, 1, 1]
     assert world.client.get(url, {"chat": world.outside.chat.pk}).status_code == 404
     url = reverse("admin:stickers_sticker_try")
     asked = {"chat": str(world.outside.chat.pk), "q": "words"}
