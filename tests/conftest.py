@@ -8,6 +8,7 @@ from django.core.management import CommandError
 from django.db import OperationalError, connection
 from django.test import TransactionTestCase
 from django.test.utils import setup_databases, teardown_databases
+from django.utils import timezone, translation
 from pytest_django import DjangoDbBlocker
 
 MOST_DEADLOCKS = 5
@@ -59,5 +60,7 @@ def _emptied_although_a_site_asks() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _nothing_shared_between_tests() -> None:
-    """Figures are kept for some seconds."""
+    """Figures are kept for some seconds, and a person's language and zone by the thread that answered."""
     cache.clear()
+    translation.deactivate()
+    timezone.deactivate()
