@@ -406,8 +406,10 @@ def _own_emoji(entry: OutboxEntry) -> str:
 
 def emoji_of(code: str) -> str:
     """A decimal code point as its character, the platform's own face by its number."""
-    if code.isdecimal() and 1000 <= int(code[:7]) < 0x110000:
-        return chr(int(code[:7]))
+    number = int(code[:7]) if code.isdecimal() else 0
+    # Any number may be told: a surrogate can't be sent to a browser, an override turns lines round.
+    if 1000 <= number < 0x110000 and chr(number).isprintable():
+        return chr(number)
     return _("face %(number)s") % {"number": code}
 
 

@@ -14,6 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from core.models import Turn
+from core.text import clean_text
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -42,11 +43,11 @@ def excerpt(text: str, length: int = 80) -> SafeString:
 def pretty(value: Any) -> str:
     """JSON for reading; a string that is JSON is laid out too, any other one stays as it is.
 
-    A model may nest its arguments deeper than Python follows.
+    A model may nest its arguments deeper than Python follows, and escape half a character in them.
     """
     try:
         parsed = json.loads(value) if isinstance(value, str) else value
-        return json.dumps(parsed, indent=2, ensure_ascii=False)
+        return clean_text(json.dumps(parsed, indent=2, ensure_ascii=False))
     except (ValueError, RecursionError):
         return str(value)
 

@@ -134,6 +134,16 @@ def test_a_reaction_stands_under_its_message_until_it_is_taken_back(
     assert "face 76" not in told
 
 
+@pytest.mark.parametrize("code", ["55296", "8238"])
+def test_a_reaction_that_is_no_character_to_show_is_a_number(
+    admin_client: Client, chat: Chat, code: str
+) -> None:
+    message = factories.make_item(chat, "look")
+    target = message.platform_message_id
+    factories.make_item(chat, "", kind="reaction", emoji=[code], target_id=target)
+    assert f"face {code}" in shown(admin_client, chat)
+
+
 def test_a_reaction_to_what_is_not_on_the_page_is_a_line(admin_client: Client, chat: Chat) -> None:
     item = factories.make_item(chat, "", kind="reaction", emoji=["76"], target_id="77777")
     told = shown(admin_client, chat)

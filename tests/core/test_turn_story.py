@@ -114,6 +114,12 @@ def test_deep_arguments_do_not_break_it(admin_client: Client) -> None:
     assert "How it ended" in page(admin_client, turn)
 
 
+def test_half_a_character_in_arguments_does_not_break_it(admin_client: Client) -> None:
+    turn = factories.make_turn()
+    factories.make_call(factories.make_step(turn), arguments=r'{"content": "oh \ud83d"}')
+    assert "oh \ufffd" in page(admin_client, turn)
+
+
 def test_a_picture_is_named_not_shown() -> None:
     content = [
         {"type": "text", "text": "look"},
