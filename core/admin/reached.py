@@ -13,13 +13,16 @@ from django.contrib.admin.utils import (
     get_model_from_relation,
 )
 from django.core import checks
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import FieldDoesNotExist, ImproperlyConfigured
 from django.db.models import Field, Model, QuerySet
+from django.db.models.constants import LOOKUP_SEP
 from django.http import Http404, HttpRequest
 
 from core import reach
 
 Row = TypeVar("Row", bound=Model)
+_WAYS = frozenset({"exact", "in", "gt", "gte", "lt", "lte", "isnull", "isempty"})
+_KEYS = frozenset({"id", "pk"})
 
 if TYPE_CHECKING:
 
@@ -81,6 +84,21 @@ class Reached(Base[Row], Generic[Row]):
             return rows
         return page.reached(request, rows or db_field.remote_field.model._default_manager.all())
 
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Whether an address may ask by this: by key or by what the page's filters ask by, and in
+        their ways. Django lets it ask by any column: one that is not shown (a token's hash) could be
+        guessed at, and a pattern keep the database busy."""
+        path = lookup.split(LOOKUP_SEP)
+        if path[-1] in _WAYS:
+            path = path[:-1]
+        if path and path[-1] in _KEYS:
+            path = path[:-1]
+        by = {_asked_by(each) for each in self.get_list_filter(request)}
+        is_known = bool(path) and (path[0] in _KEYS or _is_field(self.model, path[0]))
+        if is_known and LOOKUP_SEP.join(path) not in by:
+            return False
+        return super().lookup_allowed(lookup, value, request)
+
     def get_list_filter(self, request: HttpRequest) -> Any:
         chosen = super().get_list_filter(request)
         return [(each, ReachedFilter) if _leads_away(self.model, each) else each for each in chosen]
@@ -126,6 +144,21 @@ def page_of(page: "DjangoModelAdmin[Any]", model: type[Model]) -> "Reached[Any] 
     except NotRegistered:
         return None
     return found if isinstance(found, Reached) else None
+
+
+def _asked_by(each: Any) -> str:
+    """What stands in an address for one of a page's filters: a field, or a name of its own."""
+    named = each[0] if isinstance(each, tuple | list) else each
+    return named if isinstance(named, str) else str(named.parameter_name)
+
+
+def _is_field(model: type[Model], name: str) -> bool:
+    """Whether a model has a field of this name; Django tells of the others that they are none."""
+    try:
+        model._meta.get_field(name)
+    except FieldDoesNotExist:
+        return False
+    return True
 
 
 def _leads_away(model: type[Model], filtered_by: Any) -> bool:

@@ -286,6 +286,26 @@ def test_a_person_without_rights_sees_no_links_to_facts(client: Client) -> None:
     assert list_of(InboundItem) not in page
 
 
+@pytest.mark.parametrize("model", REGISTERED, ids=name)
+def test_an_address_asks_by_what_is_filtered_by_alone(
+    admin_client: Client, model: type[Model]
+) -> None:
+    url = reverse(f"admin:{name(model)}_changelist")
+    asked = {"id__regex": "(", "pk__range": "1,2,3"}
+    filters = admin.site.get_model_admin(model).list_filter
+    by = {
+        each if isinstance(each, str) else getattr(each, "parameter_name", "") for each in filters
+    }
+    by |= {each[0] for each in filters if isinstance(each, tuple)}
+    for field in model._meta.concrete_fields:
+        if field.name not in {*by, "id"}:
+            asked |= {field.name: "1", f"{field.name}__startswith": "1"}
+        asked[f"{field.name}__regex"] = "("
+    for parameter, value in asked.items():
+        assert admin_client.get(url, {parameter: value}).status_code == 400, parameter
+    assert admin_client.get(url, {"id__gte": "1", "pk__in": "1,2"}).status_code == 200
+
+
 def test_a_nul_in_a_filter_is_a_bad_request_and_no_fault(admin_client: Client) -> None:
     for query in ("state__exact=%00", "q=a%00b"):
         assert admin_client.get(f"{list_of(OutboxEntry)}?{query}").status_code == 400
