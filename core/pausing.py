@@ -15,6 +15,7 @@ from django.db.models import Model, QuerySet
 from core import audit, standing
 from core.database import database_now
 from core.models import Bot, Chat
+from core.text import clean_text
 
 Row = TypeVar("Row", bound=Model)
 LONGEST_REASON = 200
@@ -50,7 +51,7 @@ def resume_all(owners: QuerySet[Row], *, by: AbstractBaseUser | None = None) -> 
 
 def reason_of(typed: str) -> str:
     """A reason as it is kept."""
-    return typed.strip()[:LONGEST_REASON]
+    return clean_text(typed).strip()[:LONGEST_REASON]
 
 
 def _alone(owner: Row) -> QuerySet[Row]:

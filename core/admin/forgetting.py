@@ -54,7 +54,7 @@ class ForgettingAdmin(ModelAdmin[Row], Generic[Row]):
     ) -> HttpResponse:
         more = dict(extra_context or {})
         key = unquote(object_id)
-        if may_forget(request) and key.isdecimal():
+        if may_forget(request) and key.isascii() and key.isdecimal():
             more["forget_url"] = reverse(f"admin:{self._url_name()}", args=[key])
             more["forget_label"] = self.forget_label
         return super().change_view(request, object_id, form_url, more)

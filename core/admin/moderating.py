@@ -146,13 +146,14 @@ def sweep(
 ) -> None:
     """Do an act to the entries that were ticked on its page, and tell what came of it."""
     sweeping = SWEEPING[act]
-    seen = dict(pick.split(":", 1) for pick in request.POST.getlist("pick") if ":" in pick)
-    keys = [int(key) for key in seen if _is_key(key)][:MOST]
+    picks = [pick.split(":", 1) for pick in request.POST.getlist("pick") if ":" in pick]
+    seen = {int(key): what for key, what in picks if _is_key(key)}
+    keys = list(seen)[:MOST]
     done, refused = 0, Counter[str]()
     for entry in rows.filter(pk__in=keys).select_related("message").order_by("pk"):
         try:
             with transaction.atomic():
-                sweeping.do(entry, seen[str(entry.pk)], person(request))
+                sweeping.do(entry, seen[entry.pk], person(request))
                 keep(page, request, entry, str(sweeping.kept))
         except NotDone as refusal:
             refused[str(refusal)] += 1

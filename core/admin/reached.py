@@ -56,7 +56,7 @@ class Reached(Base[Row], Generic[Row]):
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Any:
         """The row of an address; one that is not there and one out of reach are the same 404."""
-        found = super().get_object(request, object_id, from_field)
+        found = super().get_object(request, object_id, from_field or None)
         if found is None:
             raise Http404
         return found

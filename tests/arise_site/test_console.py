@@ -306,6 +306,15 @@ def test_an_address_asks_by_what_is_filtered_by_alone(
     assert admin_client.get(url, {"id__gte": "1", "pk__in": "1,2"}).status_code == 200
 
 
+def test_an_odd_address_of_a_row_is_no_fault(admin_client: Client) -> None:
+    member = factories.make_member()
+    url = reverse("admin:core_member_change", args=[member.pk])
+    assert admin_client.get(url, {"_to_field": ""}).status_code == 200
+    for key in ("\u0663", "9" * 30, "9" * 5000, "_ZZ", "abc"):
+        url = reverse("admin:core_member_change", args=[key])
+        assert admin_client.get(url, follow=True).status_code == 404, key
+
+
 def test_a_nul_in_a_filter_is_a_bad_request_and_no_fault(admin_client: Client) -> None:
     for query in ("state__exact=%00", "q=a%00b"):
         assert admin_client.get(f"{list_of(OutboxEntry)}?{query}").status_code == 400

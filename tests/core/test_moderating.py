@@ -274,6 +274,14 @@ def test_all_of_a_chat_is_let_go_as_it_was_shown(admin_client: Client, chat: Cha
     assert (stands(first)[1], stands(second)[1]) == ("", "review")
 
 
+def test_an_odd_tick_does_nothing_worse_than_a_plain_one(admin_client: Client, chat: Chat) -> None:
+    entry = held(chat)
+    url = reverse("admin:core_outboxentry_confirm", args=["approve"])
+    picks = [f"0{entry.pk}:x", "abc:x", f"{'9' * 5000}:x", ":", "1"]
+    assert admin_client.post(url, {"pick": picks}).status_code == 302
+    assert stands(entry)[1] == "review"
+
+
 def test_what_is_gone_meanwhile_is_said(admin_client: Client) -> None:
     entry = current(factories.make_sent())
     url = reverse("admin:core_outboxentry_confirm", args=["discard"])
@@ -375,6 +383,12 @@ def test_a_page_pauses_and_lets_go_on(
     row.refresh_from_db()
     assert row.paused_at is None
     assert sorted(history(row)) == ["Paused: too loud", "Resumed."]
+
+
+def test_a_reason_may_have_a_nul(admin_client: Client, chat: Chat) -> None:
+    pause(admin_client, chat, "pause", reason="too\0 loud")
+    chat.refresh_from_db()
+    assert chat.pause_reason == "too\ufffd loud"
 
 
 def test_lists_pause_many(admin_client: Client) -> None:
