@@ -54,15 +54,18 @@ def ask(request: HttpRequest, turn: Turn) -> None:
     if turn.is_forgotten:
         messages.warning(request, _("What it read and wrote was forgotten."))
         return
-    unfinished = turn.reruns.filter(state__in=_UNFINISHED)
-    if any(not reruns.is_lost(rerun) for rerun in unfinished):
-        messages.warning(request, _("It is being run again already; wait until that has ended."))
-        return
     model = text.one_line(request.POST.get("model", ""), _LONGEST_MODEL) or turn.model
     persona = text.clean_text(request.POST.get("persona", ""))[:_LONGEST_PERSONA]
     persona = persona.replace("\r\n", "\n").strip()
     by = person(request)
     with transaction.atomic():
+        # Of two clicks at once the second waits here, and sees what the first has asked for.
+        list(Turn.objects.select_for_update().filter(pk=turn.pk).values_list("pk"))
+        unfinished = turn.reruns.filter(state__in=_UNFINISHED)
+        if any(not reruns.is_lost(rerun) for rerun in unfinished):
+            wait = _("It is being run again already; wait until that has ended.")
+            messages.warning(request, wait)
+            return
         rerun = TurnRerun.objects.create(
             turn=turn,
             by_id=by.pk if by else None,

@@ -1,5 +1,7 @@
 """A turn run again: the model is asked and paid, and nothing of it is done or remembered."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +14,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from core import judging, reruns, tasks, turns
+from core.database import give_back
 from core.models import Chat, ModelCallCount, Turn, TurnRerun
 from core.tools import registry
 from tests import factories
@@ -201,6 +204,28 @@ def test_an_operator_asks_and_compares(
     told = admin_client.get(page_of(turn)).content.decode()
     assert "data-unfinished" not in told
     assert told.index("as it was said") < told.index("&lt;b&gt;said otherwise&lt;/b&gt;")
+
+
+def test_two_clicks_at_once_are_paid_once(
+    admin_user: User, turn: Turn, script: Script, asked: list[int]
+) -> None:
+    barrier = threading.Barrier(4)
+
+    def click(_number: int) -> None:
+        client = Client()
+        client.force_login(admin_user)
+        barrier.wait()
+        try:
+            assert client.post(page_of(turn), {"model": script.model}).status_code == 302
+        finally:
+            give_back()
+
+    for _round in range(3):
+        with ThreadPoolExecutor(4) as people:
+            list(people.map(click, range(4)))
+        assert TurnRerun.objects.count() == 1
+        TurnRerun.objects.all().delete()
+    assert len(asked) == 3
 
 
 def test_one_whose_worker_died_is_shown_as_lost_and_can_be_asked_again(
