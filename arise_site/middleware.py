@@ -9,11 +9,13 @@ Respond = Callable[[HttpRequest], HttpResponse]
 
 
 def refuse_nul(respond: Respond) -> Respond:
-    """Answer 400 to a NUL in the query: Postgres takes none, and a filter with one would be a 500."""
+    """Answer 400 to a NUL in the query or in a cookie (which may escape it): Postgres takes none, and
+    a filter or a session with one would be a 500."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         query = request.META.get("QUERY_STRING", "")
-        if "%00" in query or "\x00" in query:
+        in_query = "%00" in query or "\x00" in query
+        if in_query or any("\x00" in value for value in request.COOKIES.values()):
             return HttpResponseBadRequest("NUL is no character that can be asked for.")
         return respond(request)
 

@@ -75,7 +75,8 @@ def set_up(request: HttpRequest) -> HttpResponse:
     """Show a new key and take the first code that is made with it; then show the backup codes once."""
     if has_one(request.user):
         return redirect("second_factor")
-    own = TOTPDevice.objects.filter(user=request.user)
+    # None that was confirmed: another tab may have set it up since it was looked for.
+    own = TOTPDevice.objects.filter(user=request.user, confirmed=False)
     device: TOTPDevice | None = None
     if request.method == "POST":
         with transaction.atomic():

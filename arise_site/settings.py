@@ -147,6 +147,7 @@ AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_LOCKOUT_CALLABLE = "arise_site.refusals.locked_out"
 AXES_CLIENT_IP_CALLABLE = "arise_site.log_in.address"
+AXES_USERNAME_CALLABLE = "arise_site.log_in.name"
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False

@@ -14,7 +14,7 @@ from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from arise_site import log_in
+from arise_site import log_in, second_factor
 
 pytestmark = pytest.mark.django_db
 
@@ -103,7 +103,26 @@ def test_a_browser_can_not_choose_its_address(settings: Any) -> None:
     assert log_in.address(request) == "198.51.100.2"
 
 
+def test_a_proxy_that_tells_no_address_counts_itself(settings: Any, ann: User) -> None:
+    settings.ARISE_HTTPS = True
+    for told in ("garbage", "198.51.100.2:443", "::1%eth0", "1" * 5000, ""):
+        request = RequestFactory().get("/", headers={"x-forwarded-for": told})
+        assert log_in.address(request) == "127.0.0.1"
+    assert enter(Client(), "wrong", headers={"x-forwarded-for": "garbage"}) == 200
+
+
+def test_a_name_of_any_length_is_only_wrong(ann: User) -> None:
+    for name in ("x" * 100_000, "x" * 255 + "y"):
+        answer = Client().post(LOGIN, {"username": name, "password": PASSWORD})
+        assert answer.status_code == 200
+
+
 # The session.
+
+
+def test_a_cookie_with_a_nul_is_a_bad_request(ann: User) -> None:
+    cookie = r'arise_session="aaaaaaaaaaaa\000"'
+    assert Client().get(INDEX, headers={"cookie": cookie}).status_code == 400
 
 
 def test_cookies_are_closed_to_scripts_and_other_sites(ann: User) -> None:
@@ -285,6 +304,16 @@ def test_whoever_has_only_the_password_sets_up_no_other_one(ann: User, device: T
     client.post(SET_UP, {"code": code_of(device)})
     assert TOTPDevice.objects.get() == device
     assert not is_in(client)
+
+
+def test_a_page_that_was_late_leaves_what_another_tab_has_set_up(
+    ann: User, device: TOTPDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Client()
+    client.force_login(ann)
+    monkeypatch.setattr(second_factor, "has_one", lambda _person: False)
+    assert client.get(SET_UP).status_code == 200
+    assert TOTPDevice.objects.filter(pk=device.pk, confirmed=True).exists()
 
 
 def test_it_is_switched_off_with_a_code(ann: User, device: TOTPDevice) -> None:
