@@ -306,8 +306,8 @@ def _spent(within: Within) -> list[Spent]:
             f"{name}_chats": Count("pk", filter=of & is_used_up & Q(calls__gt=0)),
         }
     counted = within.calls.filter(day=budgets.today()).aggregate(**sums)
-    # A conversation's tokens are counted by its turns, not by the day.
-    counted["chat_tokens"] = _tokens_of_turns(within)
+    # By the day are those of turns run again; a conversation's own are counted by its turns.
+    counted["chat_tokens"] += _tokens_of_turns(within)
     return [
         Spent(name, counted[f"{name}_calls"], counted[f"{name}_tokens"], counted[f"{name}_chats"])
         for name in used_up

@@ -83,7 +83,8 @@ def _drive(rerun: TurnRerun) -> tuple[str, str]:
         return "forgotten", ""
     while len(asked) < settings.ARISE_MAX_STEPS:
         chat = Chat.objects.select_related("bot").get(pk=turn.chat_id)
-        if refused := budgets.reserve(chat, now=database_now()):
+        now = database_now()
+        if refused := budgets.reserve(chat, now=now):
             return refused, ""
         give_back()
         try:
@@ -91,6 +92,9 @@ def _drive(rerun: TurnRerun) -> tuple[str, str]:
             answer = client.complete(model=rerun.model, messages=request, tools=turn.tools)
         except ModelFailure as failure:
             return failure.code, failure.detail
+        # By the day, since the turn itself did not use them.
+        tokens = answer.prompt_tokens + answer.completion_tokens
+        budgets.count_tokens(chat, purpose=budgets.Purpose.CHAT, reserved_at=now, tokens=tokens)
         asked.append(_Asked(answer, _prepared(chat, turn, answer)))
         results = _pretend(turn, asked)
         if not _keep(rerun, answer, results):

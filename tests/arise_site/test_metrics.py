@@ -99,7 +99,8 @@ def test_it_tells_what_the_landing_page_tells(client: Client) -> None:
     factories.make_sent(chat, state="unknown", entry={"settled_at": now})
     factories.make_sent(chat, state="pending", entry={"held": "muted"})
     factories.make_turn(chat, state="failed")
-    ModelCallCount.objects.create(chat=chat, day=timezone.localdate(), calls=5)
+    # The tokens of a turn are its own; by the day are those of turns that were run again.
+    ModelCallCount.objects.create(chat=chat, day=timezone.localdate(), calls=5, tokens=8)
     FunnelCount.objects.create(chat=chat, day=timezone.localdate(), name="seen", times=7)
     found = read(client)
     account, others = (made.bot.self_id,), (other.self_id,)
@@ -118,7 +119,7 @@ def test_it_tells_what_the_landing_page_tells(client: Client) -> None:
         ("0.95",): pytest.approx(3),
     }
     assert found["arise_model_calls_today"] == {("chat",): 5, ("learning",): 0}
-    assert found["arise_model_tokens_today"] == {("chat",): 42, ("learning",): 0}
+    assert found["arise_model_tokens_today"] == {("chat",): 50, ("learning",): 0}
     assert found["arise_stickers_today"][("seen",)] == 7
 
 

@@ -80,7 +80,8 @@ def test_it_asks_what_was_asked_and_nothing_is_done(turn: Turn, script: Script) 
     assert script.requests[0]["tools"] == turn.tools
     assert len(script.requests[2]["messages"]) == len(turn.messages) + 3 + 2
     assert (rerun.prompt_tokens, rerun.completion_tokens) == (300, 30)
-    assert ModelCallCount.objects.get().calls == calls + 3
+    counted = ModelCallCount.objects.get()
+    assert (counted.calls, counted.tokens) == (calls + 3, 330)
     assert everything() == before
 
 
