@@ -263,10 +263,12 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "filters": {"without_traces": {"()": "arise_site.log_lines.WithoutTraces"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": ENV.arise_log_level},
     "loggers": {
         "httpx2": {"level": "WARNING"},
+        "django.request": {"filters": ["without_traces"]},
         # A stray Host is refused; a traceback for each would only fill the log.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "axes": {"level": "WARNING"},

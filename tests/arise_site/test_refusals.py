@@ -33,6 +33,13 @@ def test_what_is_not_allowed_is_told(viewer: Client) -> None:
     assert "Your rights do not reach as far." in answer.content.decode()
 
 
+def test_a_refusal_is_one_line_of_the_log(viewer: Client, caplog: pytest.LogCaptureFixture) -> None:
+    viewer.get(reverse("admin:core_chat_changelist"))
+    (line,) = caplog.records
+    assert line.getMessage() == "Forbidden (Permission denied): /admin/core/chat/"
+    assert not line.exc_info
+
+
 def test_strangers_are_told_in_their_language(client: Client) -> None:
     answer = client.get("/nothing", headers=CHINESE)
     assert answer.status_code == 404
@@ -50,3 +57,16 @@ def test_a_failure_is_told_without_whatever_failed(
     answer = admin_client.get("/nothing", headers=CHINESE)
     assert answer.status_code == 500
     assert "console/console.css" in answer.content.decode()
+
+
+def test_a_failure_keeps_its_traceback(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_given: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(dashboard, "shown", fails)
+    admin_client.raise_request_exception = False
+    assert admin_client.get(reverse("admin:index")).status_code == 500
+    (line,) = caplog.records
+    assert line.exc_info
