@@ -234,6 +234,11 @@ def test_the_simulators_bot_is_told_apart_from_a_real_one() -> None:
     assert "manage.py simulate" in only(gateway_checks.connections()).advice
 
 
+def test_a_playground_is_missed_by_nobody() -> None:
+    Bot.objects.create(self_id="9000000001", is_playground=True)
+    assert list(gateway_checks.connections()) == []
+
+
 @pytest.mark.parametrize(
     ("fields", "state", "words"),
     [
