@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from core import audit, shadow, standing
 from core.capabilities import CAPABILITIES, TAGS
+from core.llm import routing
 from core.models import Bot, CapabilitySetting, Chat, DeliveryMode
 
 SWITCHES = ("enabled", "sticker_learning", "sticker_context", "sticker_review")
@@ -124,6 +125,17 @@ def consent(by: AbstractBaseUser | None) -> dict[str, Any]:
         "sticker_learning_set_at": timezone.now(),
         "sticker_learning_set_by_id": by.pk if by else None,
     }
+
+
+def why_nothing_is_learned() -> str:
+    """A sentence for the operator where no model can learn stickers, however a chat is switched; else
+    the empty string."""
+    if routing.first_that_takes(routing.STICKER):
+        return ""
+    return _(
+        "No new sticker is learned until a model that looks at pictures is set: ARISE_VISION_MODEL, or"
+        " ARISE_CHAT_MODEL_KINDS for the model that chats."
+    )
 
 
 def set_capabilities(

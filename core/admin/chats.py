@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.functional import lazy
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
@@ -34,6 +35,7 @@ from core.models import (
 _LAST_ITEM = display.moment("last_message_at", _("last item"))
 _DUE = display.moment("turn_due_at", _("due"))
 _LAST_SEEN = display.moment("last_seen_at", _("last seen"))
+_LEARNING_WAS_TOLD = "arise.learning_was_told"
 _LEFT = display.moment("left_at", _("left"))
 
 
@@ -112,13 +114,14 @@ class ChatAdmin(Audited[Chat], PausingAdmin[Chat], Live, ForgetChat):
         (
             _("Sticker learning"),
             {
+                "description": lazy(chatsettings.why_nothing_is_learned, str)(),
                 "fields": (
                     ("sticker_learning", "learning_set"),
                     ("sticker_sightings", "sticker_rate"),
                     ("sticker_daily_calls", "sticker_daily_tokens"),
                     "sticker_cap",
                     ("sticker_review", "sticker_context"),
-                )
+                ),
             },
         ),
         (
@@ -166,6 +169,8 @@ class ChatAdmin(Audited[Chat], PausingAdmin[Chat], Live, ForgetChat):
             stored = Chat.objects.select_for_update().get(pk=obj.pk)
             wanted = chatsettings.Change(fields, switches.chosen(form))
             chatsettings.apply(stored, wanted, by=switches.person(request))
+        if fields.get("sticker_learning"):
+            _tell_of_learning(request)
 
     @admin.action(description=_("Enable"), permissions=["change"])
     def enable(self, request: HttpRequest, queryset: QuerySet[Chat]) -> None:
@@ -189,6 +194,8 @@ class ChatAdmin(Audited[Chat], PausingAdmin[Chat], Live, ForgetChat):
             acts.log_changes(request, chats, [{"changed": {"fields": [name]}}])
         told = ngettext("%(count)d chat switched.", "%(count)d chats switched.", len(chats))
         messages.success(request, told % {"count": len(chats)})
+        if on and name == "sticker_learning":
+            _tell_of_learning(request)
 
     @admin.display(description=_("last switched"))
     def learning_set(self, chat: Chat) -> SafeString | str:
@@ -238,6 +245,14 @@ class ChatAdmin(Audited[Chat], PausingAdmin[Chat], Live, ForgetChat):
             (display.link(display.list_url(model, chat=chat.pk), text),) for model, text in shown
         ]
         return format_html_join(" · ", "{}", made)
+
+
+def _tell_of_learning(request: HttpRequest) -> None:
+    """Say once, however many chats were switched on, where learning comes to nothing."""
+    told = chatsettings.why_nothing_is_learned()
+    if told and not request.META.get(_LEARNING_WAS_TOLD):
+        request.META[_LEARNING_WAS_TOLD] = True
+        messages.warning(request, told)
 
 
 @admin.register(Member)

@@ -15,6 +15,7 @@ from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django import Settings
 
 from core import chatsettings, tokens
 from core.capabilities import CAPABILITIES, TAGS
@@ -215,6 +216,31 @@ def test_many_chats_are_let_learn_and_stopped(admin_client: Client, admin_user: 
         assert chat.sticker_learning_set_by == admin_user
         assert LogEntry.objects.filter(object_id=chat.pk, user=admin_user).exists()
         assert other.sticker_learning_set_at is None
+
+
+@pytest.mark.parametrize("way", ["act", "list", "page"])
+@pytest.mark.parametrize("model", ["", "seeing"])
+def test_learning_without_a_model_that_sees_is_said_to_come_to_nothing(
+    admin_client: Client, settings: Settings, model: str, way: str
+) -> None:
+    settings.ARISE_VISION_MODEL, settings.ARISE_CHAT_MODEL_KINDS = model, []
+    chat = factories.make_chat()
+    seen = {"enabled": True, "sticker_learning": False}
+    if way == "page":
+        page = admin_client.get(page_of(chat))
+        assert ("ARISE_VISION_MODEL" in page.content.decode()) == (not model)
+        form = form_of(chat, sticker_learning="on")
+        answer = admin_client.post(page_of(chat), form, follow=True)
+    elif way == "list":
+        data = list_form(chat, seen, {"sticker_learning": True})
+        answer = admin_client.post(reverse(CHATS), data, follow=True)
+    else:
+        chosen = {"action": "learn_stickers", "_selected_action": [chat.pk]}
+        answer = admin_client.post(reverse(CHATS), chosen, follow=True)
+    chat.refresh_from_db()
+    assert chat.sticker_learning
+    told = [str(message) for message in answer.context["messages"]]
+    assert len([one for one in told if "ARISE_VISION_MODEL" in one]) == (0 if model else 1)
 
 
 def test_who_may_only_look_switches_no_learning(client: Client) -> None:

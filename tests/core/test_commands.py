@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from pytest_django import Settings
 
 from core import tokens
 from core.management.tables import printable, shortened, table, width
@@ -100,6 +101,17 @@ def test_chatset_keeps_an_id_that_is_no_number_a_string() -> None:
     chat = Chat.objects.get()
     assert not chat.external_id_is_number
     assert not chat.enabled
+
+
+@pytest.mark.parametrize("model", ["", "seeing"])
+def test_chatset_says_where_learning_comes_to_nothing(settings: Settings, model: str) -> None:
+    settings.ARISE_VISION_MODEL, settings.ARISE_CHAT_MODEL_KINDS = model, []
+    make_bot("10000")
+    for setting, warns in (("off", False), ("on", not model)):
+        err = io.StringIO()
+        pair = f"sticker_learning={setting}"
+        call_command("chatset", "10000", "group:20001", pair, stdout=io.StringIO(), stderr=err)
+        assert ("ARISE_VISION_MODEL" in err.getvalue()) == warns
 
 
 def test_chatset_changes_a_known_chat() -> None:

@@ -46,7 +46,13 @@ class Command(BaseCommand):
         except (chatsettings.BadSetting, addresses.BadAddress) as error:
             raise CommandError(str(error)) from None
         chat = _set(bot, key, change)
+        if change.fields.get("sticker_learning"):
+            self._warn(chatsettings.why_nothing_is_learned())
         self.stdout.write(json_line(records.chat_record(chat)))
+
+    def _warn(self, told: str) -> None:
+        if told:
+            self.stderr.write(told)
 
 
 @transaction.atomic
