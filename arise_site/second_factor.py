@@ -4,7 +4,9 @@ Who has one sees no page before it was given (`demand`); everybody has to set on
 ARISE_REQUIRE_SECOND_FACTOR says so.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any
 
 import django_otp
@@ -18,10 +20,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_post_parameters
+from django_otp.models import Device
+from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -62,11 +68,11 @@ def ask(request: HttpRequest) -> HttpResponse:
     if not has_one(request.user):
         return redirect("second_factor")
     if request.method == "POST":
-        device = _device(request)
+        device, refused = _device(request)
         if device is not None:
             _let_in(request, device)
             return redirect(_next(request))
-        messages.error(request, _wrong())
+        messages.error(request, refused)
     return _page(request, "ask", {"title": _("Second factor"), "next": _next(request)})
 
 
@@ -81,13 +87,14 @@ def set_up(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         with transaction.atomic():
             device = own.select_for_update().first()
-            if device is not None and device.verify_token(_code(request)):
+            right, refused = _fitting([device] if device else [], _code(request))
+            if device is not None and right:
                 device.confirmed = True
                 device.save()
                 _let_in(request, device)
                 codes = _new_backup_codes(request.user)
                 return _page(request, "codes", {"title": _("Backup codes"), "codes": codes})
-        messages.error(request, _wrong())
+        messages.error(request, refused)
     # A new key each time that the page is opened: what was shown before is worth nothing.
     if device is None:
         own.delete()
@@ -107,8 +114,9 @@ def overview(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         if not has_one(request.user):
             raise PermissionDenied
-        if _device(request) is None:
-            messages.error(request, _wrong())
+        device, refused = _device(request)
+        if device is None:
+            messages.error(request, refused)
         elif "codes" in request.POST:
             codes = _new_backup_codes(request.user)
             return _page(request, "codes", {"title": _("Backup codes"), "codes": codes})
@@ -145,20 +153,55 @@ def _missing(request: HttpRequest) -> str:
     return "second_factor_set_up" if settings.ARISE_REQUIRE_SECOND_FACTOR else ""
 
 
-def _device(request: HttpRequest) -> TOTPDevice | StaticDevice | None:
-    """What a posted code belongs to. Each wrong one lengthens the wait for the next, in the database."""
+def _device(request: HttpRequest) -> tuple[Device | None, str]:
+    """What a posted code belongs to, or why it is refused. Each wrong one lengthens the wait for the
+    next, in the database."""
     code = _code(request)
     model = TOTPDevice if code.isdecimal() else StaticDevice
     with transaction.atomic():
         found = model.objects.devices_for_user(request.user, confirmed=True).select_for_update()
-        return next((device for device in found if device.verify_token(code)), None)
+        return _fitting(found, code)
+
+
+def _fitting(devices: Iterable[Device], code: str) -> tuple[Device | None, str]:
+    """The first device whose code it is, or why none is."""
+    refused = (
+        _("This code is not right.")
+        if code.isdecimal()
+        else _("This is no backup code, or it was used before.")
+    )
+    for device in devices:
+        allowed, why = device.verify_is_allowed()
+        if device.verify_token(code):
+            return device, ""
+        if not allowed:
+            refused = _too_soon(why["locked_until"])
+        elif isinstance(device, TOTPDevice) and _was_used(device, code):
+            refused = _("This code was used already: wait for the next one of your app.")
+    return None, refused
+
+
+def _was_used(device: TOTPDevice, code: str) -> bool:
+    """Whether a refused code is the app's own, of a time whose code was taken before."""
+    shown = TOTP(device.bin_key, device.step, device.t0, device.digits, device.drift)
+    return bool(code.isdecimal() and shown.verify(int(code), device.tolerance))
+
+
+def _too_soon(until: datetime) -> str:
+    seconds = max(1, math.ceil((until - timezone.now()).total_seconds()))
+    told = ngettext(
+        "Too many wrong codes: wait %(count)d second, then type the next one.",
+        "Too many wrong codes: wait %(count)d seconds, then type the next one.",
+        seconds,
+    )
+    return told % {"count": seconds}
 
 
 def _code(request: HttpRequest) -> str:
     return "".join(request.POST.get("code", "").split()).lower()[:16].replace("\0", "")
 
 
-def _let_in(request: HttpRequest, device: TOTPDevice | StaticDevice) -> None:
+def _let_in(request: HttpRequest, device: Device) -> None:
     request.session.cycle_key()
     django_otp.login(request, device)
 
@@ -183,13 +226,6 @@ def _picture(text: str) -> SafeString:
     made = qrcode.make(text, image_factory=qrcode.image.svg.SvgPathImage)
     picture: str = made.to_string(encoding="unicode")
     return mark_safe(picture)  # noqa: S308  (made of black squares)
-
-
-def _wrong() -> str:
-    return _(
-        "This code is not right, or there were too many wrong ones just now: wait a minute and type"
-        " the next one."
-    )
 
 
 def _next(request: HttpRequest) -> str:

@@ -10,6 +10,7 @@ import time_machine
 from django.contrib.auth.models import Permission, User
 from django.test import Client, RequestFactory
 from django.urls import reverse
+from django.utils import timezone
 from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
@@ -244,12 +245,21 @@ def test_a_wrong_code_opens_nothing_and_makes_one_wait(ann: User, device: TOTPDe
     client = Client()
     enter(client)
     wrong = f"{(int(code_of(device)) + 1) % 1_000_000:06d}"
-    for code in (wrong, "", "x", "\0", "9" * 40, "１２３４５６"):
-        page = client.post(ASK, {"code": code})
-        assert page.status_code == 200
-        assert "not right" in page.content.decode()
-    # The right one comes too soon after them.
-    assert client.post(ASK, {"code": code_of(device)}).status_code == 200
+    with time_machine.travel(time.time(), tick=False):
+        for code, told in (
+            (wrong, "This code is not right."),
+            ("", "no backup code"),
+            ("x", "no backup code"),
+            ("\0", "no backup code"),
+            ("9" * 40, "wait 1 second,"),
+            ("１２３４５６", "wait 1 second,"),
+        ):
+            page = client.post(ASK, {"code": code})
+            assert page.status_code == 200
+            assert told in page.content.decode()
+        # The right one comes too soon after them.
+        page = client.post(ASK, {"code": code_of(device)})
+        assert "wait 1 second," in page.content.decode()
     assert not is_in(client)
 
 
@@ -258,7 +268,19 @@ def test_a_code_counts_once(ann: User, device: TOTPDevice) -> None:
     for expected in (302, 200):
         client = Client()
         enter(client)
-        assert client.post(ASK, {"code": code}).status_code == expected
+        page = client.post(ASK, {"code": code})
+        assert page.status_code == expected
+        assert ("was used already" in page.content.decode()) == (expected == 200)
+
+
+def test_a_wait_is_told_in_seconds(ann: User, device: TOTPDevice) -> None:
+    client = Client()
+    enter(client)
+    now = timezone.now()
+    TOTPDevice.objects.update(throttling_failure_timestamp=now, throttling_failure_count=4)
+    with time_machine.travel(now, tick=False):
+        page = client.post(ASK, {"code": code_of(device)})
+    assert "wait 8 seconds" in page.content.decode()
 
 
 def test_setting_it_up_shows_a_picture_and_backup_codes_once(ann: User) -> None:
