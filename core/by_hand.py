@@ -7,17 +7,23 @@ entry one wins, and the other is told what became of it. Nothing leaves that nob
 
 import hashlib
 import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from core import audit, capabilities, outbox, sending, shadow, standing, wake
+from core.capabilities import Effective
 from core.database import database_now
 from core.errors import ToolRefusal
-from core.models import Chat, OutboxEntry, SentMessage
+from core.models import CapabilitySetting, Chat, OutboxEntry, SentMessage
 from core.outbox import Words
 from core.toolcalls import Place
 from core.tools import own_words, speaking
@@ -25,8 +31,18 @@ from core.tools import own_words, speaking
 Action = OutboxEntry.Action
 State = OutboxEntry.State
 Operator = AbstractBaseUser | None
+Demand = Callable[[Place, SentMessage], None]
 _AUDITED = ("state", "held")
 UNDER_WAY = (State.PENDING, State.SENDING, State.UNKNOWN)
+_NAMES: Mapping[str, Promise] = {"recall": gettext_lazy("Recall"), "edit": gettext_lazy("Editing")}
+_CANT: Mapping[str, Promise] = {
+    "recall": gettext_lazy("The platform can't take messages back here: %(reason)s."),
+    "edit": gettext_lazy("The platform can't change messages here: %(reason)s."),
+}
+_UNKNOWN: Mapping[str, Promise] = {
+    "recall": gettext_lazy("Whether the platform takes messages back is not known: %(reason)s."),
+    "edit": gettext_lazy("Whether the platform changes messages is not known: %(reason)s."),
+}
 
 
 class NotDone(Exception):
@@ -98,15 +114,9 @@ def recall(message_id: int, *, seen: str, by: Operator) -> SentMessage:
     """Take back what was said, or is being sent; what waits of it is discarded."""
     with transaction.atomic():
         place, message = _open(message_id, by, seen)
-        open_recalls = message.entries.filter(action=Action.RECALL, state__in=UNDER_WAY)
-        # One that makes room for words that wait goes on without them, once those are discarded.
-        if open_recalls.exists() and outbox.pending_version(message) is None:
-            raise NotDone(_("It is being taken back already."))
-        _demand(place, message, "recall")
-        try:
+        _demand_recall(place, message)
+        with _told_in_words(place):
             own_words.take_back(place, message)
-        except ToolRefusal as refusal:
-            raise NotDone(_in_words(refusal)) from None
         audit.keep(message, {"recall_asked": (False, True)}, by=by)
         _wake(message.chat)
     return message
@@ -116,18 +126,56 @@ def edit(message_id: int, *, seen: str, by: Operator, text: str) -> SentMessage:
     """Change what was said, in place where the platform can, else by a recall and a new message."""
     with transaction.atomic():
         place, message = _open(message_id, by, seen)
-        _demand(place, message, "edit")
-        if outbox.pending_version(message) is not None:
-            raise NotDone(_("A change of it waits already. Change or discard that one."))
-        try:
-            edits = message.edits
+        _demand_edit(place, message)
+        edits = message.edits
+        with _told_in_words(place):
             own_words.change(place, message, speaking.checked_words(place, text))
-        except ToolRefusal as refusal:
-            raise NotDone(_in_words(refusal)) from None
         changes = {"edits": (edits, message.edits), "content": audit.CHANGED}
         audit.keep(message, changes, by=by)
         _wake(message.chat)
     return message
+
+
+def recall_refusal(entry: OutboxEntry) -> str:
+    """Why the message of an entry would not be taken back now, in a sentence; empty where it would
+    be. What waits is discarded instead."""
+    return _refusal(entry, _demand_recall)
+
+
+def edit_refusal(entry: OutboxEntry) -> str:
+    """Why what an entry says would not be changed now, before it leaves or after; as above."""
+    if entry.state == State.PENDING:
+        return "" if is_text(entry) else _not_text()
+    return _refusal(entry, _demand_edit)
+
+
+def _refusal(entry: OutboxEntry, demand: Demand) -> str:
+    message = entry.message
+    if message is None:
+        return _("It is no message.")
+    if message.entry_id != entry.pk:
+        return _("It is not what the message says now.")
+    try:
+        demand(Place(entry.chat, None, 0, 0, database_now()), message)
+    except NotDone as refusal:
+        return str(refusal)
+    return ""
+
+
+def _demand_recall(place: Place, message: SentMessage) -> None:
+    """NotDone where a message can't be taken back now."""
+    open_recalls = message.entries.filter(action=Action.RECALL, state__in=UNDER_WAY)
+    # One that makes room for words that wait goes on without them, once those are discarded.
+    if open_recalls.exists() and outbox.pending_version(message) is None:
+        raise NotDone(_("It is being taken back already."))
+    _demand(place, message, "recall", own_words.check_take_back)
+
+
+def _demand_edit(place: Place, message: SentMessage) -> None:
+    """NotDone where a message can't be changed now, whatever the words."""
+    if outbox.pending_version(message) is not None:
+        raise NotDone(_("A change of it waits already. Change or discard that one."))
+    _demand(place, message, "edit", own_words.check_change)
 
 
 def _locked(entry_id: int, seen: str) -> OutboxEntry:
@@ -163,10 +211,8 @@ def _words_of(entry: OutboxEntry, text: str | None, now: datetime, by: Operator)
     if text is None or not is_text(entry) or _lines(text) == _lines(entry.content):
         return {}
     place = Place(entry.chat, None, 0, 0, now, by_id=by.pk if by else None)
-    try:
+    with _told_in_words(place):
         words: Words = speaking.checked_words(place, _lines(text))
-    except ToolRefusal as refusal:
-        raise NotDone(_in_words(refusal)) from None
     return {"content": words.text, "parts": [*own_words.quoted(entry), *words.parts]}
 
 
@@ -212,30 +258,89 @@ def _open(message_id: int, by: Operator, seen: str) -> tuple[Place, SentMessage]
     return Place(chat, None, 0, 0, database_now(), by_id=by.pk if by else None), message
 
 
-def _demand(place: Place, message: SentMessage, capability: str) -> None:
+def _demand(place: Place, message: SentMessage, capability: str, check: Demand) -> None:
+    """NotDone where the tool would refuse it, or the chat can't do it."""
+    try:
+        check(place, message)
+    except ToolRefusal as refusal:
+        if refusal.code == "too_late":  # a platform that can't do it at all gives no time
+            _demand_ability(place, message, capability)
+        raise NotDone(_in_words(place, refusal)) from None
+    _demand_ability(place, message, capability)
+
+
+def _demand_ability(place: Place, message: SentMessage, capability: str) -> None:
     """NotDone where the chat can't do it: the dispatcher would only discard it later."""
     is_shadows = message.entry is not None and shadow.is_shadow(message.entry)
     if shadow.is_on(place.chat) and not is_shadows:
         raise NotDone(_("The chat is in shadow, where nothing leaves. Switch its delivery first."))
-    holding = capabilities.in_chat(place.chat).holdings[capability]
-    if not holding.holds:
-        raise NotDone(
-            _("The chat can't do that: %(reason)s. Nothing was done.") % {"reason": holding.reason}
-        )
+    effective = capabilities.in_chat(place.chat)
+    if not effective.holdings[capability].holds:
+        raise NotDone(_lacks(effective, capability))
 
 
-def _in_words(refusal: ToolRefusal) -> str:
+def _lacks(effective: Effective, capability: str) -> str:
+    """Why a chat can't recall or edit, in a sentence."""
+    holding = effective.holdings[capability]
+    if capability == "edit" and not effective.edits_in_place:
+        if not effective.holdings["recall"].holds:  # it would be taken back and sent anew
+            return _lacks(effective, "recall")
+    elif holding.layers.platform.can is False:
+        return str(_CANT[capability]) % {"reason": holding.layers.platform.reason}
+    said = holding.layers.said
+    if said is not None and not said.allowed:
+        return _switched_off(said, capability)
+    return str(_UNKNOWN[capability]) % {"reason": holding.layers.platform.reason}
+
+
+def _switched_off(said: CapabilitySetting, capability: str) -> str:
+    told = {
+        "what": _NAMES[capability],
+        "who": said.set_by.get_username() if said.set_by else "",
+        "day": timezone.localdate(said.set_at),
+    }
+    match said.set_by, said.bot_id:
+        case None, None:
+            return _("%(what)s was switched off for this chat on %(day)s.") % told
+        case None, _bot:
+            return _("%(what)s was switched off for all chats of the bot on %(day)s.") % told
+        case _person, None:
+            return _("%(what)s was switched off for this chat by %(who)s on %(day)s.") % told
+        case _:
+            return (
+                _("%(what)s was switched off for all chats of the bot by %(who)s on %(day)s.")
+                % told
+            )
+
+
+@contextmanager
+def _told_in_words(place: Place) -> Iterator[None]:
+    """NotDone instead of a refusal that the model would be told."""
+    try:
+        yield
+    except ToolRefusal as refusal:
+        raise NotDone(_in_words(place, refusal)) from None
+
+
+def _not_text() -> str:
+    return _("It is no text, so it can't be edited.")
+
+
+def _in_words(place: Place, refusal: ToolRefusal) -> str:
     """A refusal that the model would be told, for an operator."""
     sentences = {
         "empty_message": _("Nothing is left to be said. Nothing was done."),
         "too_long": _("That is too long for one message. Nothing was done."),
-        "not_editable": _("It is no text, so it can't be edited."),
+        "not_editable": _not_text(),
         "too_many_edits": _("It was edited as often as it may be."),
         "outcome_unknown": _("Whether it arrived is not known; settle that first."),
         "message_failed": _("It did not arrive, so there is nothing to change."),
         "message_discarded": _("It was discarded before it left."),
         "message_recalled": _("It was taken back already."),
         "no_message_id": _("The platform told no id of it, so it can't be changed there."),
-        "too_late": _("The platform takes a message back only for a while, which is over."),
     }
+    if refusal.code == "too_late":
+        allowed = capabilities.in_chat(place.chat).platform.recall_seconds or 0
+        told = _("The platform takes a message back only within %(seconds)d s, which are over.")
+        return told % {"seconds": allowed}
     return sentences.get(refusal.code, refusal.message)

@@ -24,7 +24,7 @@ from core import by_hand, capabilities, outbox, standing
 from core.admin import acts
 from core.admin.settling import SettlingAdmin
 from core.by_hand import NotDone
-from core.models import Chat, OutboxEntry
+from core.models import Chat, DeliveryMode, OutboxEntry
 
 Row = TypeVar("Row", bound=Model)
 State = OutboxEntry.State
@@ -34,6 +34,10 @@ WAITS_FOR_REVIEW = Q(state=State.PENDING, held=standing.REVIEW) & ~Q(
     action=OutboxEntry.Action.RECALL
 )
 """A recall that is held waits with the words that it makes room for, and is not decided about."""
+
+_SAID_IN_SHADOW = Q(
+    state=State.DISCARDED, reason=standing.SHADOW, chat__delivery_mode=DeliveryMode.SHADOW
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ SWEEPING = {
         _discard,
     ),
     "recall": Sweeping(
-        Q(state__in=(State.SENT, State.SENDING), current_of__isnull=False),
+        Q(current_of__isnull=False) & (Q(state__in=(State.SENT, State.SENDING)) | _SAID_IN_SHADOW),
         gettext_lazy("Take back what was said"),
         gettext_lazy("It vanishes from the chat, and the model is told. This can't be undone."),
         gettext_lazy("Take it back"),
@@ -192,25 +196,52 @@ class Choice:
     url: str
 
 
-def choices(entries: Sequence[OutboxEntry], back: str) -> Sequence[Choice]:
-    """What can be done by hand to an entry, or to the entries of a message, as they stand."""
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What can be done by hand now, and why what is missing there can't, a sentence each."""
+
+    choices: Sequence[Choice] = ()
+    refusals: Sequence[str] = ()
+
+
+def offer(entries: Sequence[OutboxEntry], back: str) -> Offer:
+    """What can be done by hand to an entry, or to the entries of a message, as they stand; by_hand
+    says what would be refused."""
     making_room = {one.waits_for_id for one in entries if one.state == State.PENDING}
     # What is to make room for other words is discarded with them.
     asked = [entry for entry in entries if entry.pk not in making_room]
-    return [choice for entry in asked for choice in _choices(entry, back)]
+    refusals: dict[str, None] = {}
+    found = [choice for entry in asked for choice in _choices(entry, back, refusals)]
+    return Offer(found, list(refusals))
 
 
-def _choices(entry: OutboxEntry, back: str) -> Iterator[Choice]:
+def _choices(entry: OutboxEntry, back: str, refusals: dict[str, None]) -> Iterator[Choice]:
+    """The choices of one entry; why others are not given goes to `refusals`."""
     waits = entry.state == State.PENDING
-    is_out = entry.state in (State.SENT, State.SENDING)
-    stands = is_out and entry.action in outbox.VERSIONS and _is_current(entry)
-    if by_hand.is_text(entry) and (stands or (waits and entry.held != standing.REVIEW)):
-        edit = reverse("admin:core_outboxentry_edit", args=[entry.pk])
-        yield Choice(gettext_lazy("Change its words…"), f"{edit}?{urlencode({'back': back})}")
-    if stands:
-        yield Choice(gettext_lazy("Take it back…"), confirm_url("recall", [entry.pk], back=back))
+    if _has_words(entry) and (waits or _is_current(entry)):
+        if refusal := by_hand.edit_refusal(entry):
+            refusals[refusal] = None
+        else:
+            edit = reverse("admin:core_outboxentry_edit", args=[entry.pk])
+            yield Choice(_changes(entry), f"{edit}?{urlencode({'back': back})}")
     if waits:
         yield Choice(_discards(entry), confirm_url("discard", [entry.pk], back=back))
+    elif _has_words(entry) and _is_current(entry):
+        if refusal := by_hand.recall_refusal(entry):
+            refusals[refusal] = None
+        else:
+            url = confirm_url("recall", [entry.pk], back=back)
+            yield Choice(gettext_lazy("Take it back…"), url)
+
+
+def _has_words(entry: OutboxEntry) -> bool:
+    return entry.action in outbox.VERSIONS and entry.message is not None
+
+
+def _changes(entry: OutboxEntry) -> str | Promise:
+    if _is_current(entry):
+        return gettext_lazy("Change its words…")
+    return gettext_lazy("Change the words that are to replace it…")
 
 
 def _discards(entry: OutboxEntry) -> str | Promise:

@@ -126,7 +126,7 @@ class SentMessageAdmin(ModeratingAdmin[SentMessage]):
         shown = versions.of(message) if message else ()
         context = {
             "banners": banners.of(message.chat) if message else (),
-            "choices": self._choices(request, message, shown),
+            "offer": self._offer(request, message, shown),
             "versions": shown,
             "unknown": [version.entry for version in shown if version.entry.state == UNKNOWN],
             "may_settle": self.has_settle_permission(request),
@@ -136,16 +136,18 @@ class SentMessageAdmin(ModeratingAdmin[SentMessage]):
             request, object_id, form_url, {**(extra_context or {}), **context}
         )
 
-    def _choices(
+    def _offer(
         self,
         request: HttpRequest,
         message: SentMessage | None,
         shown: Sequence[versions.Version],
-    ) -> Sequence[moderating.Choice]:
+    ) -> moderating.Offer:
         if message is None or not self.has_moderate_permission(request):
-            return ()
-        back = display.page_of(message)
-        return moderating.choices([version.entry for version in shown], back)
+            return moderating.Offer()
+        entries = [version.entry for version in shown]
+        for entry in entries:
+            entry.message, entry.chat = message, message.chat
+        return moderating.offer(entries, display.page_of(message))
 
     @admin.display(description=gettext_lazy("content"))
     def said(self, message: SentMessage) -> SafeString:
@@ -360,7 +362,8 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
             "entry": entry,
             "text": text,
             "seen": request.POST.get("seen") or by_hand.digest(entry),
-            "explanation": moderating.what_an_edit_does(entry, entry.chat),
+            "explanation": by_hand.edit_refusal(entry)
+            or moderating.what_an_edit_does(entry, entry.chat),
             "back": back,
         }
         return self._page(request, "edit", context)
@@ -420,9 +423,9 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         waits = entry is not None and review.waiting(self.get_queryset(request)).filter(pk=entry.pk)
         context = {
             "banners": banners.of(entry.chat) if entry else (),
-            "choices": moderating.choices([entry], display.page_of(entry))
+            "offer": moderating.offer([entry], display.page_of(entry))
             if entry and may_moderate
-            else (),
+            else moderating.Offer(),
             "cards": review.cards(waits) if waits else (),
             "may_moderate": may_moderate,
             "back": display.page_of(entry) if entry else "",

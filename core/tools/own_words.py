@@ -46,6 +46,13 @@ def self_recall(context: ToolContext, arguments: SelfRecall) -> ToolResult:
     return ToolResult({})
 
 
+def check_take_back(place: Place, message: SentMessage) -> None:
+    """Raise the ToolRefusal with which `take_back` would end now, where it would."""
+    version = outbox.pending_version(message)
+    if version is None or version.action != OutboxEntry.Action.SEND:
+        _grantable_until(place, _standing(place, message))
+
+
 def take_back(place: Place, message: SentMessage) -> None:
     """Take a message back: discard what has not left, recall what has."""
     while True:
@@ -71,20 +78,22 @@ def edit(context: ToolContext, arguments: Edit) -> ToolResult:
     return ToolResult({"handle": message.handle})
 
 
+def check_change(place: Place, message: SentMessage) -> None:
+    """Raise the ToolRefusal with which `change` would end now, whatever the words."""
+    _demand_editable(place, message)
+    if outbox.pending_version(message) is None:
+        target = _standing(place, message)
+        if not _effective(place).edits_in_place:
+            _grantable_until(place, target)
+
+
 def change(
     place: Place, message: SentMessage, words: Words, *, spend: Callable[[], None] = lambda: None
 ) -> None:
     """Have a message say other words under the quote that it has; `spend` pays for a new send, where
     one is needed."""
     words = Words(words.text, [*quoted(message.entry), *words.parts])
-    if message.kind != SentMessage.Kind.TEXT:
-        raise ToolRefusal("not_editable", f"{message.handle} is no text, so it can't be edited.")
-    edits = message.edits + _imagined_edits(place, message)
-    if edits >= settings.ARISE_MAX_EDITS:
-        raise ToolRefusal(
-            "too_many_edits",
-            f"{message.handle} was edited {edits} times, which is as often as it may be.",
-        )
+    _demand_editable(place, message)
     while True:
         version = outbox.pending_version(message)
         if version is None:
@@ -95,6 +104,17 @@ def change(
     if not _is_imagined_of(place, message):
         message.edits += 1
     message.save(update_fields=["edits", "entry"])
+
+
+def _demand_editable(place: Place, message: SentMessage) -> None:
+    if message.kind != SentMessage.Kind.TEXT:
+        raise ToolRefusal("not_editable", f"{message.handle} is no text, so it can't be edited.")
+    edits = message.edits + _imagined_edits(place, message)
+    if edits >= settings.ARISE_MAX_EDITS:
+        raise ToolRefusal(
+            "too_many_edits",
+            f"{message.handle} was edited {edits} times, which is as often as it may be.",
+        )
 
 
 def quoted(entry: OutboxEntry | None) -> list[dict[str, Any]]:

@@ -524,15 +524,60 @@ def test_too_late_is_said(chat: Chat, ann: User) -> None:
     long_ago = timezone.now() - timedelta(hours=1)
     message = make_sent(chat, entry={"sending_at": long_ago})
     assert message.entry is not None
-    with pytest.raises(NotDone, match="only for a while"):
+    with pytest.raises(NotDone, match="only within 120 s"):
         by_hand.recall(message.pk, seen=by_hand.digest(message.entry), by=ann)
 
 
-def test_what_is_switched_off_is_not_done_by_hand_either(chat: Chat, ann: User) -> None:
-    chat.capability_settings.create(target="cap", name="recall", allowed=False)
+@pytest.mark.parametrize(
+    ("of_bot", "by_ann", "where"),
+    [
+        (False, True, "for this chat by ann on"),
+        (False, False, "for this chat on"),
+        (True, True, "for all chats of the bot by ann on"),
+        (True, False, "for all chats of the bot on"),
+    ],
+)
+def test_what_is_switched_off_is_not_done_by_hand_either(
+    chat: Chat, ann: User, of_bot: bool, by_ann: bool, where: str
+) -> None:
+    owner = chat.bot if of_bot else chat
+    owner.capability_settings.create(
+        target="cap", name="recall", allowed=False, set_by=ann if by_ann else None
+    )
     message = make_sent(chat)
     assert message.entry is not None
-    with pytest.raises(NotDone, match="The chat can't do that: operator"):
+    seen, day = by_hand.digest(message.entry), timezone.localdate()
+    told = f"Recall was switched off {where} {day}."
+    with pytest.raises(NotDone, match=f"^{told}$"):
+        by_hand.recall(message.pk, seen=seen, by=ann)
+    # Here a change is a recall and a new message.
+    with pytest.raises(NotDone, match=f"^{told}$"):
+        by_hand.edit(message.pk, seen=seen, by=ann, text="new")
+
+
+def test_editing_that_is_switched_off_is_told_as_that(chat: Chat, ann: User) -> None:
+    chat.capability_settings.create(target="cap", name="edit", allowed=False)
+    message = make_sent(chat)
+    assert message.entry is not None
+    with pytest.raises(NotDone, match=r"^Editing was switched off for this chat on"):
+        by_hand.edit(message.pk, seen=by_hand.digest(message.entry), by=ann, text="new")
+
+
+@pytest.mark.parametrize(
+    ("can", "told"),
+    [
+        (False, "The platform can't take messages back here: too old."),
+        (None, "Whether the platform takes messages back is not known: too old."),
+    ],
+)
+def test_what_the_platform_can_not_is_told_with_its_reason(
+    chat: Chat, ann: User, monkeypatch: pytest.MonkeyPatch, can: bool | None, told: str
+) -> None:
+    platform = Platform({"recall": Ability(can, "too old")})
+    monkeypatch.setattr(capabilities, "_probe", lambda chat: platform)
+    message = make_sent(chat)
+    assert message.entry is not None
+    with pytest.raises(NotDone, match=f"^{told}$"):
         by_hand.recall(message.pk, seen=by_hand.digest(message.entry), by=ann)
 
 

@@ -1,15 +1,18 @@
 """The console's pages on which somebody decides about the bot's words, or pauses it."""
 
+from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
 
 from core import by_hand, capabilities
 from core.capabilities import Ability, Platform
@@ -325,9 +328,15 @@ def test_a_refused_change_keeps_what_was_typed(admin_client: Client) -> None:
     assert "typed for long" in text_of(answer)
 
 
+def test_the_page_of_a_change_says_that_it_would_be_refused(admin_client: Client) -> None:
+    entry = current(factories.make_sent(state="failed"))
+    page = text_of(admin_client.get(reverse("admin:core_outboxentry_edit", args=[entry.pk])))
+    assert "It did not arrive, so there is nothing to change." in page
+
+
 OFFERED = [
     ("pending", {}, ["Change its words…", "Discard it…"]),
-    ("pending", {"held": "review"}, ["Discard it…"]),
+    ("pending", {"held": "review"}, ["Change its words…", "Discard it…"]),
     ("sending", {}, ["Change its words…", "Take it back…"]),
     ("sent", {}, ["Change its words…", "Take it back…"]),
     ("unknown", {}, []),
@@ -337,28 +346,117 @@ OFFERED = [
 ]
 
 
-@pytest.mark.parametrize(("state", "fields", "offered"), OFFERED)
+@pytest.mark.parametrize(("state", "fields", "texts"), OFFERED)
 def test_a_page_offers_what_can_be_done(
-    admin_client: Client, state: str, fields: dict[str, str], offered: list[str]
+    admin_client: Client, state: str, fields: dict[str, str], texts: list[str]
 ) -> None:
     message = factories.make_sent(state=state, entry=fields)
-    answer = admin_client.get(reverse("admin:core_sentmessage_change", args=[message.pk]))
-    assert [str(choice.text) for choice in answer.context["choices"]] == offered
+    choices = offered(admin_client, message).choices
+    assert [str(choice.text) for choice in choices] == texts
 
 
-def test_a_change_that_waits_is_discarded_whole(admin_client: Client) -> None:
+def test_of_a_change_that_waits_each_button_says_what_it_is_about(admin_client: Client) -> None:
     message = factories.make_sent(state="sent")
     recall = factories.make_entry(message, action="recall", target=current(message), content="")
     factories.make_entry(message, content="new", waits_for=recall, held="review")
-    answer = admin_client.get(reverse("admin:core_sentmessage_change", args=[message.pk]))
-    offered = [str(choice.text) for choice in answer.context["choices"]]
-    assert offered == ["Change its words…", "Take it back…", "Discard the change…"]
+    offer = offered(admin_client, message)
+    assert [str(choice.text) for choice in offer.choices] == [
+        "Take it back…",
+        "Change the words that are to replace it…",
+        "Discard the change…",
+    ]
+    assert offer.refusals == ["A change of it waits already. Change or discard that one."]
+
+
+def offered(client: Client, message: SentMessage) -> Any:
+    url = reverse("admin:core_sentmessage_change", args=[message.pk])
+    return client.get(url).context["offer"]
+
+
+LONG_AGO = timezone.now() - timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("made", "off", "can_recall"),
+    [
+        ({}, "", True),
+        ({}, "recall", True),
+        ({}, "edit", True),
+        ({}, "", False),
+        ({"entry": {"sending_at": LONG_AGO}}, "", True),
+        ({"entry": {"platform_message_id": ""}}, "", True),
+        ({"edits": 10**6}, "", True),
+        ({"kind": "voice"}, "", True),
+        ({"state": "sending"}, "", True),
+        ({"state": "unknown"}, "", True),
+        ({"state": "failed"}, "", True),
+        ({"state": "discarded"}, "", True),
+        ({"state": "recalled"}, "", True),
+    ],
+)
+def test_a_page_offers_what_would_be_done_and_says_why_not(
+    admin_client: Client,
+    admin_user: User,
+    monkeypatch: pytest.MonkeyPatch,
+    made: dict[str, Any],
+    off: str,
+    can_recall: bool,
+) -> None:
+    if not can_recall:
+        monkeypatch.setattr(capabilities, "_probe", lambda chat: Platform())
+    message = factories.make_sent(**made)
+    if off:
+        message.chat.capability_settings.create(target="cap", name=off, allowed=False)
+    offer = offered(admin_client, message)
+    page = admin_client.get(reverse("admin:core_sentmessage_change", args=[message.pk]))
+    on_entry = admin_client.get(
+        reverse("admin:core_outboxentry_change", args=[message.entry_id])
+    ).context["offer"]
+    choices = [str(choice.text) for choice in offer.choices]
+    assert [str(choice.text) for choice in on_entry.choices] == choices
+    seen = by_hand.digest(current(message))
+    acts: dict[str, Callable[[], object]] = {
+        "Take it back…": lambda: by_hand.recall(message.pk, seen=seen, by=admin_user),
+        "Change its words…": lambda: by_hand.edit(message.pk, seen=seen, by=admin_user, text="new"),
+    }
+    for text, act in acts.items():
+        with transaction.atomic():
+            refusal = ""
+            try:
+                act()
+            except by_hand.NotDone as not_done:
+                refusal = str(not_done)
+            transaction.set_rollback(True)
+        assert (text in choices) == (not refusal)
+        if refusal:
+            assert refusal in offer.refusals
+            assert escape(refusal) in text_of(page)
+
+
+def test_what_is_being_taken_back_already_is_not_offered_again(admin_client: Client) -> None:
+    message = factories.make_sent()
+    factories.make_entry(message, action="recall", target=current(message), content="")
+    offer = offered(admin_client, message)
+    assert "Take it back…" not in [str(choice.text) for choice in offer.choices]
+    assert "It is being taken back already." in offer.refusals
+
+
+def test_what_was_said_in_shadow_is_taken_back_there(admin_client: Client, chat: Chat) -> None:
+    Chat.objects.update(delivery_mode="shadow")
+    message = factories.make_sent(chat, state="discarded", entry={"reason": "shadow"})
+    confirm = next(
+        choice.url
+        for choice in offered(admin_client, message).choices
+        if str(choice.text) == "Take it back…"
+    )
+    admin_client.post(confirm, {"pick": tick(current(message))})
+    assert "It was taken back already." in offered(admin_client, message).refusals
 
 
 def test_what_is_no_text_is_offered_no_change(admin_client: Client) -> None:
     message = factories.make_sent(state="sent", kind="voice")
     answer = admin_client.get(reverse("admin:core_sentmessage_change", args=[message.pk]))
-    assert [str(choice.text) for choice in answer.context["choices"]] == ["Take it back…"]
+    assert [str(choice.text) for choice in answer.context["offer"].choices] == ["Take it back…"]
 
 
 # Pausing, and how it is shown.
