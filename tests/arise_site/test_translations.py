@@ -1,9 +1,13 @@
 """Every word that people see is in Chinese, too: the catalogue has all of them, and nothing else."""
 
+import json
 from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Catalog
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
 
 from tests import bare, catalogue
 from tests.catalogue import CHECKOUT, ROOMS, Key
@@ -23,9 +27,28 @@ def small(**other: str) -> Catalog:
     return made
 
 
-def test_everything_is_translated() -> None:
-    found = catalogue.problems(catalogue.wanted(), catalogue.kept(), catalogue.compiled())
+@pytest.mark.parametrize("domain", catalogue.DOMAINS)
+def test_everything_is_translated(domain: str) -> None:
+    found = catalogue.problems(
+        catalogue.wanted(domain), catalogue.kept(domain), catalogue.compiled(domain)
+    )
     assert found == [], "run `make messages` and translate what it names"
+
+
+def test_words_that_are_translated_for_a_library_are_in_it_still(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert catalogue.lost() == []
+    monkeypatch.setitem(catalogue.UNMARKED, "django_otp.models", ("confirmed", "gone away"))
+    assert catalogue.lost() == ["django_otp.models has no longer: gone away"]
+
+
+@pytest.mark.django_db
+def test_scripts_of_libraries_speak_chinese(client: Client) -> None:
+    address = reverse("admin:jsi18n")
+    client.force_login(User.objects.create_superuser("admin"))
+    said = client.get(address, headers={"accept-language": "zh-hans"}).content.decode()
+    assert json.dumps("（点击清除）") in said
 
 
 @pytest.mark.parametrize("root", [*ROOMS, "templates"])
@@ -54,6 +77,9 @@ def test_what_is_gone_from_the_code_is_found() -> None:
         ("你好。", "other placeholders"),
         ("你好，%(named)s。", "other placeholders"),
         (" 你好，%(name)s。", "other spaces around it"),
+        ("你好, %(name)s。", "half-width punctuation after Chinese"),
+        ("“你好”: %(name)s。", "half-width punctuation after Chinese"),
+        ("你好， %(name)s。", "a space after full-width punctuation"),
     ],
 )
 def test_a_doubtful_translation_is_found(string: str, problem: str) -> None:
@@ -73,15 +99,23 @@ def test_a_stale_compiled_file_is_found() -> None:
 def test_messages_are_read_out_of_code_and_templates(tmp_path: Path) -> None:
     (tmp_path / "room.py").write_text('_("Hello") or ngettext("one", "many", 2) or gettext(name)')
     (tmp_path / "page.html").write_text(
-        '{% load i18n %}{% translate "Save" %}{% blocktranslate trimmed %}\n to  \n {{ x }}'
+        '{% load i18n %}{% translate "Save" %}{{ x|default:_("Nothing") }}{% blocktranslate trimmed %}\n to  \n {{ x }}'
         "{% endblocktranslate %}"
     )
     assert {key for key, _path in catalogue.of_folder(tmp_path)} == {
         ("", "Hello"),
         ("", ("one", "many")),
         ("", "Save"),
+        ("", "Nothing"),
         ("", "to %(x)s"),
     }
+
+
+def test_messages_are_read_out_of_scripts_but_not_of_others_in_them(tmp_path: Path) -> None:
+    (tmp_path / "vendor").mkdir()
+    for place in ("own.js", "vendor/other.js"):
+        (tmp_path / place).write_text(f"interpolate(gettext('All %s of {place}'), [name])")
+    assert [key for key, _path in catalogue.of_scripts(tmp_path)] == [("", "All %s of own.js")]
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,6 @@ def _person(typed: str, bot: Bot | None) -> Callable[[], registry.Counts]:
 def _ask(name: str) -> None:
     if not sys.stdin.isatty():
         return
-    question = _("Forget %(name)s? It can't be undone. Type yes: ") % {"name": name}
-    if input(question).strip().lower() not in ("yes", "y", _("yes")):
+    question = _("Forget %(name)s? It can't be undone. Type yes:") % {"name": name}
+    if input(f"{question} ").strip().lower() not in ("yes", "y", _("yes")):
         raise CommandError(_("Nothing was changed."))
