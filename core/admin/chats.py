@@ -140,13 +140,8 @@ class ChatAdmin(Audited[Chat], PausingAdmin[Chat], Live, ForgetChat):
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == chatsettings.MODE:
             # As with the switches: only what the operator changed is set.
-            kwargs |= {"required": False, "show_hidden_initial": True}
+            kwargs["required"] = False
         return super().formfield_for_choice_field(db_field, request, **kwargs)
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "persona_override":
-            kwargs["show_hidden_initial"] = True
-        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -165,6 +160,8 @@ class ChatAdmin(Audited[Chat], PausingAdmin[Chat], Live, ForgetChat):
         # Only what the operator changed, on the row as it is now: it also carries the running turn's
         # lease, and whoever switched the learning before stays named.
         fields = {name: form.cleaned_data[name] for name in form.changed_columns}
+        if not fields.get(chatsettings.MODE, True):
+            del fields[chatsettings.MODE]  # what was not chosen is as it was
         with transaction.atomic():
             stored = Chat.objects.select_for_update().get(pk=obj.pk)
             wanted = chatsettings.Change(fields, switches.chosen(form))

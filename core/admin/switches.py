@@ -76,8 +76,8 @@ class ListForm(RowForm):
 
     @property
     def changed_columns(self) -> list[str]:
-        """The changed fields."""
-        return list(self.changed_data)
+        """The changed fields; never the key, which may be posted in other digits."""
+        return [name for name in self.changed_data if name in self.base_fields]
 
 
 class SwitchesForm(ModelForm[Any]):
@@ -90,6 +90,8 @@ class SwitchesForm(ModelForm[Any]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._columns = _columns(self.instance) if self.instance.pk else []
+        for field in self.fields.values():
+            field.show_hidden_initial = bool(self._columns)
         for name in NAMES if self._columns else ():
             self.fields[PREFIX + name] = forms.ChoiceField(
                 choices=STATES,

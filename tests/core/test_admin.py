@@ -59,7 +59,7 @@ def test_a_bot_is_added_with_its_persona(admin_client: Client) -> None:
 def test_saving_again_leaves_the_token(admin_client: Client) -> None:
     token = shown_token(add(admin_client))
     bot = Bot.objects.get()
-    data = {"self_id": "10000", "name": "Ann"}
+    data = {"self_id": "10000", "name": "Ann", "initial-enabled": "True"}
     url = reverse("admin:core_bot_change", args=[bot.pk])
     assert "arise-token" not in admin_client.post(url, data, follow=True).content.decode()
     bot.refresh_from_db()
@@ -132,6 +132,31 @@ def test_a_chats_persona_is_set_and_a_page_that_was_open_for_long_undoes_nothing
     assert (chat.persona, chat.patience_seconds) == ("A fox.", 61)
 
 
+@pytest.mark.parametrize("make", [factories.make_chat, factories.make_bot])
+def test_a_page_that_was_open_for_long_switches_nothing_back(
+    admin_client: Client, make: Callable[[], Chat | Bot]
+) -> None:
+    row = make()
+    page = admin_client.get(page_of(row)).content.decode()
+    seen = dict(re.findall(r'name="initial-(\w+)" value="([^"]*)"', page))
+    type(row).objects.update(enabled=False)
+    shown = {f"initial-{name}": value for name, value in seen.items()}
+    assert shown["initial-enabled"] == "True"
+    changed = {"patience_seconds": "61"} if isinstance(row, Chat) else {"name": "Bear"}
+    admin_client.post(page_of(row), form_of(row, **changed) | shown)
+    row.refresh_from_db()
+    assert not row.enabled
+    assert str(getattr(row, *changed)) == next(iter(changed.values()))
+
+
+def test_a_mode_that_is_none_is_not_set(admin_client: Client) -> None:
+    chat = factories.make_chat(delivery_mode="shadow")
+    form = form_of(chat, delivery_mode="") | {"initial-delivery_mode": "shadow"}
+    admin_client.post(page_of(chat), form)
+    chat.refresh_from_db()
+    assert chat.delivery_mode == "shadow"
+
+
 def test_a_chat_is_set_on_its_page(admin_client: Client, admin_user: User) -> None:
     chat = factories.make_chat()
     form = form_of(chat, sticker_learning="on", patience_seconds="60", switch_recall="off")
@@ -163,6 +188,15 @@ def test_a_bot_is_switched_off_in_the_list(admin_client: Client) -> None:
     admin_client.post(reverse(BOTS), list_form(bot, shown, {"enabled": False}))
     bot.refresh_from_db()
     assert not bot.enabled
+
+
+def test_a_key_in_other_digits_is_no_change_of_the_key(admin_client: Client) -> None:
+    chat = factories.make_chat()
+    form = list_form(chat, {"enabled": True, "sticker_learning": False}, {"enabled": False})
+    form["form-0-id"] = "".join(chr(0x660 + int(digit)) for digit in str(chat.pk))
+    assert admin_client.post(reverse(CHATS), form).status_code == 302
+    chat.refresh_from_db()
+    assert not chat.enabled
 
 
 def test_learning_switched_in_the_list_keeps_who_and_when(
