@@ -1,4 +1,4 @@
-"""What every request passes before Django's own."""
+"""What every request passes besides Django's own."""
 
 from collections.abc import Callable
 

@@ -232,7 +232,7 @@ def _next(request: HttpRequest) -> str:
     asked = request.POST.get("next") or request.GET.get("next", "")
     hosts = {request.get_host()}
     is_ours = url_has_allowed_host_and_scheme(asked, hosts, require_https=request.is_secure())
-    return asked if is_ours else reverse("admin:index")
+    return asked if is_ours and asked.startswith("/") else reverse("admin:index")
 
 
 def _page(request: HttpRequest, name: str, context: dict[str, Any]) -> HttpResponse:

@@ -65,9 +65,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "arise_site.middleware.refuse_nul",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "arise_site.middleware.refuse_nul",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -77,7 +78,6 @@ MIDDLEWARE = [
     "django_otp.middleware.OTPMiddleware",
     "arise_site.middleware.actor",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "arise_site.preferences.personal",
     "arise_site.second_factor.demand",
     "axes.middleware.AxesMiddleware",

@@ -25,6 +25,7 @@ from core.database import database_now
 from core.errors import ToolRefusal
 from core.models import CapabilitySetting, Chat, OutboxEntry, SentMessage
 from core.outbox import Words
+from core.text import clean_text
 from core.toolcalls import Place
 from core.tools import own_words, speaking
 
@@ -129,7 +130,7 @@ def edit(message_id: int, *, seen: str, by: Operator, text: str) -> SentMessage:
         _demand_edit(place, message)
         edits = message.edits
         with _told_in_words(place):
-            own_words.change(place, message, speaking.checked_words(place, text))
+            own_words.change(place, message, speaking.checked_words(place, _lines(text)))
         changes = {"edits": (edits, message.edits), "content": audit.CHANGED}
         audit.keep(message, changes, by=by)
         _wake(message.chat)
@@ -217,8 +218,8 @@ def _words_of(entry: OutboxEntry, text: str | None, now: datetime, by: Operator)
 
 
 def _lines(text: str) -> str:
-    """A browser posts the ends of lines in its own way."""
-    return text.replace("\r\n", "\n")
+    """A browser posts the ends of lines in its own way, and a NUL where there is one."""
+    return clean_text(text.replace("\r\n", "\n"))
 
 
 def _keep(entry: OutboxEntry, by: Operator, **values: Any) -> OutboxEntry:

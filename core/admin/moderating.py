@@ -185,7 +185,7 @@ def way_back(request: HttpRequest, otherwise: str) -> str:
     """The page from which a form came, where it says a page of this site."""
     asked = request.POST.get("back") or request.GET.get("back", "")
     is_safe = url_has_allowed_host_and_scheme(asked, {request.get_host()}, request.is_secure())
-    return asked if asked and is_safe else otherwise
+    return asked if asked.startswith("/") and is_safe else otherwise
 
 
 @dataclass(frozen=True, slots=True)

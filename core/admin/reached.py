@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from django.contrib import admin
+from django.contrib.admin import helpers
 from django.contrib.admin.exceptions import NotRegistered
 from django.contrib.admin.options import ModelAdmin as DjangoModelAdmin
 from django.contrib.admin.utils import (
@@ -13,15 +14,16 @@ from django.contrib.admin.utils import (
     get_model_from_relation,
 )
 from django.core import checks
-from django.core.exceptions import FieldDoesNotExist, ImproperlyConfigured
+from django.core.exceptions import BadRequest, FieldDoesNotExist, ImproperlyConfigured
 from django.db.models import Field, Model, QuerySet
 from django.db.models.constants import LOOKUP_SEP
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
 
 from core import reach
 
 Row = TypeVar("Row", bound=Model)
 _WAYS = frozenset({"exact", "in", "gt", "gte", "lt", "lte", "isnull", "isempty"})
+_LONGEST_KEY = 18
 _KEYS = frozenset({"id", "pk"})
 
 if TYPE_CHECKING:
@@ -83,6 +85,14 @@ class Reached(Base[Row], Generic[Row]):
         if page is None or not page.is_limited(request):
             return rows
         return page.reached(request, rows or db_field.remote_field.model._default_manager.all())
+
+    def response_action(
+        self, request: HttpRequest, queryset: QuerySet[Row], *more: Any, **named: Any
+    ) -> HttpResponse | None:
+        """What was chosen of a list has to be keys: Django has a fault for anything else."""
+        if not all(map(_is_key, request.POST.getlist(helpers.ACTION_CHECKBOX_NAME))):
+            raise BadRequest
+        return super().response_action(request, queryset, *more, **named)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Whether an address may ask by this: by key or by what the page's filters ask by, and in
@@ -150,6 +160,10 @@ def _asked_by(each: Any) -> str:
     """What stands in an address for one of a page's filters: a field, or a name of its own."""
     named = each[0] if isinstance(each, tuple | list) else each
     return named if isinstance(named, str) else str(named.parameter_name)
+
+
+def _is_key(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_KEY
 
 
 def _is_field(model: type[Model], name: str) -> bool:

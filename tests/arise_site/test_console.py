@@ -315,6 +315,15 @@ def test_an_odd_address_of_a_row_is_no_fault(admin_client: Client) -> None:
         assert admin_client.get(url, follow=True).status_code == 404, key
 
 
+@pytest.mark.parametrize("model", REGISTERED, ids=name)
+def test_what_is_chosen_of_a_list_has_to_be_keys(admin_client: Client, model: type[Model]) -> None:
+    act = next(iter(admin.site.get_model_admin(model).actions or ()), "delete_selected")
+    for chosen in ("abc", "9" * 5000, "\u0663", "1\0"):
+        posted = {"action": getattr(act, "__name__", act), "_selected_action": chosen, "index": 0}
+        status = admin_client.post(list_of(model), posted).status_code
+        assert status in {200, 302, 400, 403}, chosen
+
+
 def test_a_nul_in_a_filter_is_a_bad_request_and_no_fault(admin_client: Client) -> None:
     for query in ("state__exact=%00", "q=a%00b"):
         assert admin_client.get(f"{list_of(OutboxEntry)}?{query}").status_code == 400

@@ -178,7 +178,7 @@ def test_forms_take_no_post_of_other_sites(ann: User) -> None:
 # What browsers are told.
 
 
-@pytest.mark.parametrize("address", [LOGIN, INDEX, "/healthz", "/nowhere"])
+@pytest.mark.parametrize("address", [LOGIN, INDEX, "/healthz", "/nowhere", "/?q=%00"])
 def test_no_page_may_be_framed_or_run_foreign_scripts(admin_client: Client, address: str) -> None:
     answer = admin_client.get(address)
     assert answer["X-Frame-Options"] == "DENY"
@@ -234,10 +234,11 @@ def test_the_code_opens_what_was_asked_for(ann: User, device: TOTPDevice) -> Non
     assert is_in(client)
 
 
-def test_it_leads_nowhere_else(ann: User, device: TOTPDevice) -> None:
+@pytest.mark.parametrize("asked", ["https://elsewhere.example/", "//elsewhere.example", "nowhere"])
+def test_it_leads_nowhere_else(ann: User, device: TOTPDevice, asked: str) -> None:
     client = Client()
     enter(client)
-    form = {"code": code_of(device), "next": "https://elsewhere.example/"}
+    form = {"code": code_of(device), "next": asked}
     assert client.post(ASK, form)["Location"] == INDEX
 
 

@@ -285,6 +285,26 @@ def test_an_odd_tick_does_nothing_worse_than_a_plain_one(admin_client: Client, c
     assert stands(entry)[1] == "review"
 
 
+def test_the_way_back_is_an_address(admin_client: Client, chat: Chat) -> None:
+    answer = decide(admin_client, held(chat), "approve", back="nowhere")
+    assert answer.status_code == 200
+    assert answer.redirect_chain == [(REVIEW, 302)]
+
+
+def test_a_nul_is_no_fault_and_ends_of_lines_are_plain(admin_client: Client, chat: Chat) -> None:
+    typed, kept = "one\r\n\0two", "one\n\ufffdtwo"
+    waits, is_out = held(chat), current(factories.make_sent(content="old"))
+    for entry in (waits, is_out):
+        url = reverse("admin:core_outboxentry_edit", args=[entry.pk])
+        posted = {"text": typed, "seen": by_hand.digest(entry)}
+        assert admin_client.post(url, posted).status_code == 302
+    assert stands(waits)[2] == kept
+    assert OutboxEntry.objects.latest("pk").content == kept
+    approved = held(chat)
+    decide(admin_client, approved, "approve", text=typed)
+    assert stands(approved)[2] == kept
+
+
 def test_what_is_gone_meanwhile_is_said(admin_client: Client) -> None:
     entry = current(factories.make_sent())
     url = reverse("admin:core_outboxentry_confirm", args=["discard"])
