@@ -1,7 +1,7 @@
 """The gateway's part of the console: connections, refusals, and how each bot is connected."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -18,7 +18,7 @@ from botgateway import bookkeeping, own_reports
 from botgateway.models import Connection, RefusedConnection
 from botgateway.playground.pages import PlaygroundAdmin
 from core import reach
-from core.admin import display
+from core.admin import display, holding
 from core.admin.bots import BotAdmin
 from core.admin.facts import FactAdmin
 from core.admin.pausing import delivery
@@ -54,6 +54,13 @@ def live(bot: Bot) -> Sequence[Connection]:
     for connection in getattr(bot, "open_connections", ()):
         newest.setdefault(connection.role, connection)
     return list(newest.values())
+
+
+@holding.register_connected
+def connected(bot_ids: Collection[int]) -> Collection[int]:
+    """Those of some bots that have a live connection which takes actions; one query."""
+    open_ones = Connection.objects.live().filter(bot__in=bot_ids)
+    return set(open_ones.exclude(role=Connection.Role.EVENT).values_list("bot", flat=True))
 
 
 def implementation_of(connection: Connection) -> str:

@@ -5,6 +5,7 @@ its Outbox has for the chat is held until it may speak again. A mute that ends b
 soon as its time is: times are compared, nothing has to happen.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import connection
@@ -133,6 +134,23 @@ UPDATE core_outboxentry entry
                          ELSE clock_timestamp() + make_interval(secs => moved.patience_seconds) END
   FROM moved WHERE entry.id = moved.id
 """  # noqa: S608 - of constants alone
+
+
+HOLDING = f"""
+SELECT entry.id, {HELD_BY}, bot.enabled, chat.enabled
+  FROM core_outboxentry entry
+  JOIN core_chat chat ON chat.id = entry.chat_id
+  JOIN core_bot bot ON bot.id = entry.bot_id
+ WHERE entry.id = ANY(%s) AND entry.state = 'pending'
+"""  # noqa: S608 - of constants alone
+
+
+def holding(entry_ids: Iterable[int]) -> dict[int, tuple[str, bool, bool]]:
+    """Of these entries those that are pending: why each may not leave at this moment (the empty string
+    where it may), and whether its bot and its chat are enabled. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(HOLDING, [list(entry_ids)])
+        return {key: (held, of_bot, of_chat) for key, held, of_bot, of_chat in cursor.fetchall()}
 
 
 def hold() -> None:

@@ -22,7 +22,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.admin import display, mentions, previews, reasons
+from core.admin import display, holding, mentions, previews, reasons
 from core.admin.mentions import Names
 from core.models import Chat, Decision, InboundItem, ItemMedia, OutboxEntry, SentMessage
 
@@ -231,6 +231,7 @@ def _laid_out(chat: Chat, rows: Sequence[Row], *, is_newest: bool) -> Sequence[L
     shown_as = previews.of(own)
     gestures = [row for row in rows if isinstance(row, OutboxEntry)]
     names = mentions.known([*items, *own, *gestures])
+    holding.give([*own, *gestures])
     lines = [_line(row, pictures, shown_as, names) for row in rows]
     places = _by_message_id(lines)
     under = _reactions(chat, list(places))
@@ -326,7 +327,7 @@ def _held(entry: OutboxEntry | None) -> str:
     if entry is None:
         return ""
     is_waiting = entry.state == OutboxEntry.State.PENDING
-    return reasons.told_of_entry(entry.held if is_waiting else entry.reason)
+    return holding.reason(entry) if is_waiting else reasons.told_of_entry(entry.reason)
 
 
 def _piece(part: Mapping[str, Any], chat_id: int, names: Names, picture_url: str = "") -> Piece:

@@ -16,7 +16,7 @@ from django.utils.http import parse_etags, quote_etag
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from core.admin import conversation, pictures, silence
+from core.admin import conversation, holding, pictures, silence
 from core.admin.theme import ModelAdmin
 from core.models import Chat, ItemMedia
 
@@ -120,7 +120,9 @@ def _earlier(chat: Chat, before: conversation.Cursor) -> Mapping[str, Any]:
 
 
 def _tag(chat: Chat) -> str:
-    return quote_etag(f"{conversation.version(chat)}-{get_language()}")
+    # Whether it is connected is told under what waits.
+    is_connected = holding.is_connected(chat.bot_id)
+    return quote_etag(f"{conversation.version(chat)}-{is_connected:d}-{get_language()}")
 
 
 def _fresh(answer: HttpResponse, tag: str) -> HttpResponse:

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from core import by_hand, capabilities, outbox, standing
-from core.admin import acts
+from core.admin import acts, holding
 from core.admin.settling import SettlingAdmin
 from core.by_hand import NotDone
 from core.models import Chat, DeliveryMode, OutboxEntry
@@ -43,7 +43,8 @@ _SAID_IN_SHADOW = Q(
 @dataclass(frozen=True, slots=True)
 class Sweeping:
     """An act that is done to many entries after one confirmation: which it can be done to, what the
-    page and the history say, and how one is done (entry, what was seen of it, by whom)."""
+    page and the history say, how one is done (entry, what was seen of it, by whom), and whether something
+    goes out then."""
 
     which: Q
     title: str | Promise
@@ -52,6 +53,7 @@ class Sweeping:
     kept: str | Promise
     done: Any
     do: Callable[[OutboxEntry, str, by_hand.Operator], object]
+    leaves: bool = True
 
 
 def _approve(entry: OutboxEntry, seen: str, by: by_hand.Operator) -> object:
@@ -84,6 +86,7 @@ SWEEPING = {
         gettext_lazy("Discarded by hand."),
         ngettext_lazy("%(count)d was discarded.", "%(count)d were discarded.", "count"),
         _discard,
+        leaves=False,
     ),
     "recall": Sweeping(
         Q(current_of__isnull=False) & (Q(state__in=(State.SENT, State.SENDING)) | _SAID_IN_SHADOW),
@@ -153,7 +156,7 @@ def sweep(
     picks = [pick.split(":", 1) for pick in request.POST.getlist("pick") if ":" in pick]
     seen = {int(key): what for key, what in picks if _is_key(key)}
     keys = list(seen)[:MOST]
-    done, refused = 0, Counter[str]()
+    done, refused = list[OutboxEntry](), Counter[str]()
     for entry in rows.filter(pk__in=keys).select_related("message").order_by("pk"):
         try:
             with transaction.atomic():
@@ -162,12 +165,21 @@ def sweep(
         except NotDone as refusal:
             refused[str(refusal)] += 1
         else:
-            done += 1
+            done.append(entry)
     if done:
-        messages.success(request, sweeping.done % {"count": done})
+        told = str(sweeping.done % {"count": len(done)})
+        messages.success(request, let_go(told, done) if sweeping.leaves else told)
     for sentence, count in refused.most_common(_MOST_REFUSALS):
         times = f"{count} × " if count > 1 else ""
         messages.warning(request, f"{times}{sentence}")
+
+
+def let_go(told: str, entries: Iterable[OutboxEntry]) -> str:
+    """What was done to some entries, and what becomes of what waits now of their messages."""
+    keys = [entry.pk for entry in entries]
+    waits = Q(pk__in=keys) | Q(message__entries__in=keys)
+    found = OutboxEntry.objects.filter(waits, state=State.PENDING).distinct()
+    return f"{told} {holding.told(found)}".strip()
 
 
 def keep(page: SettlingAdmin[Any], request: HttpRequest, entry: OutboxEntry, said: str) -> None:

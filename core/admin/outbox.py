@@ -30,6 +30,7 @@ from core.admin import (
     banners,
     conversation,
     display,
+    holding,
     mentions,
     moderating,
     reasons,
@@ -166,7 +167,12 @@ class SentMessageAdmin(ModeratingAdmin[SentMessage]):
     @admin.display(description=gettext_lazy("reason"))
     def reason(self, message: SentMessage) -> SafeString | str:
         entry = message.entry
-        return _coded(entry.reason or entry.held) if entry else ""
+        return (_coded(entry.reason) or holding.reason(entry)) if entry else ""
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        shown = super().get_changelist_instance(request)
+        holding.give(message.entry for message in shown.result_list)
+        return shown
 
     @admin.display(description=gettext_lazy("error in words"))
     def error(self, message: SentMessage) -> str:
@@ -371,9 +377,10 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
     def _edit(self, request: HttpRequest, entry: OutboxEntry, text: str) -> bool:
         """Whether it was done; else why not is told."""
         seen, by = request.POST.get("seen", ""), moderating.person(request)
+        waits = entry.state == OutboxEntry.State.PENDING
         try:
             with transaction.atomic():
-                if entry.state == OutboxEntry.State.PENDING:
+                if waits:
                     by_hand.reword(entry.pk, seen=seen, by=by, text=text)
                 else:
                     by_hand.edit(entry.message_id or 0, seen=seen, by=by, text=text)
@@ -381,7 +388,8 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         except NotDone as refusal:
             messages.warning(request, str(refusal))
             return False
-        messages.success(request, _("Its words were changed."))
+        told = _("It says other words now.") if waits else _("Its words are being changed.")
+        messages.success(request, moderating.let_go(told, [entry]))
         return True
 
     def _rows(self, request: HttpRequest) -> QuerySet[OutboxEntry]:
@@ -446,7 +454,8 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
 
     @admin.display(description=gettext_lazy("held"), ordering="held")
     def shown_held(self, entry: OutboxEntry) -> SafeString | str:
-        return _coded(entry.held)
+        is_waiting = entry.state == OutboxEntry.State.PENDING
+        return holding.reason(entry) if is_waiting else _coded(entry.held)
 
     @admin.display(description=gettext_lazy("content"))
     def said(self, entry: OutboxEntry) -> SafeString | str:
@@ -457,6 +466,7 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         shown = super().get_changelist_instance(request)
         mentions.give(shown.result_list)
+        holding.give(shown.result_list)
         return shown
 
     @admin.display(description=gettext_lazy("content"))

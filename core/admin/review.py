@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from core import by_hand
-from core.admin import moderating, previews, surroundings
+from core.admin import holding, moderating, previews, surroundings
 from core.admin.moderating import WAITS_FOR_REVIEW, ModeratingAdmin
 from core.admin.surroundings import Line
 from core.by_hand import NotDone
@@ -24,7 +24,8 @@ SHOWN = 20
 @dataclass(frozen=True, slots=True)
 class Card:
     """One entry that waits: what was seen of it, the words that it would change, the last lines of
-    its chat, and whether something before it in the chat waits too."""
+    its chat, whether something before it in the chat waits too, and what would hold it once it was
+    approved."""
 
     entry: OutboxEntry
     seen: str
@@ -33,6 +34,7 @@ class Card:
     lines: Sequence[Line]
     is_behind: bool
     preview: SafeString | str
+    waits: str
 
     @property
     def rows(self) -> int:
@@ -50,6 +52,7 @@ def cards(rows: QuerySet[OutboxEntry]) -> Sequence[Card]:
     entries = list(rows.select_related("chat__bot", "message__entry")[:SHOWN])
     lines = surroundings.last_lines(sorted({entry.chat_id for entry in entries}))
     shown = previews.of(entries)
+    waits = holding.besides_review({entry.chat_id: entry.chat for entry in entries}.values())
     met: set[int] = set()
     found = []
     for entry in entries:
@@ -63,6 +66,7 @@ def cards(rows: QuerySet[OutboxEntry]) -> Sequence[Card]:
                 lines.get(entry.chat_id, ()),
                 entry.chat_id in met,
                 shown.get(entry.pk, ""),
+                waits.get(entry.chat_id, ""),
             )
         )
         met.add(entry.chat_id)
@@ -91,5 +95,6 @@ def decide(page: ModeratingAdmin[Any], request: HttpRequest, entry: OutboxEntry)
     except NotDone as refusal:
         messages.warning(request, str(refusal))
     else:
-        messages.success(request, said)
+        is_approval = request.POST.get("decision") == "approve"
+        messages.success(request, moderating.let_go(said, [entry]) if is_approval else said)
     return True

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from core.admin import conversation, display, reasons, turn_time
+from core.admin import conversation, display, holding, reasons, turn_time
 from core.media import references
 from core.models import (
     Chat,
@@ -102,6 +102,7 @@ def tell(turn: Turn) -> Story:
     by_handle = {message.handle: message for message in messages}
     steps = [_step(row, by_handle) for row in rows]
     entries = list(turn.outbox.select_related("message").order_by("pk"))
+    holding.give([*entries, *(message.entry for message in messages)])
     return Story(
         turn=turn,
         judgement=judgement,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from core.admin import holding
 from core.models import OutboxEntry, SentMessage
 
 _WORDS = (OutboxEntry.Action.SEND, OutboxEntry.Action.EDIT)
@@ -23,8 +24,9 @@ class Version:
 
 
 def of(message: SentMessage) -> Sequence[Version]:
-    """All entries of a message, oldest first, with one query."""
+    """All entries of a message, oldest first; one query, and two more where any is pending."""
     entries = list(message.entries.order_by("pk"))
+    holding.give(entries)
     words = [entry.pk for entry in entries if entry.action in _WORDS]
     numbers = {pk: number for number, pk in enumerate(words, 1)}
     return [

@@ -38,6 +38,14 @@ def told_of_entry(code: str) -> SafeString | str:
 
 
 @register.filter
+def waits(entry: Any) -> str:
+    """Why an Outbox entry that is pending does not leave; empty for any other."""
+    from core.admin import holding  # noqa: PLC0415
+
+    return holding.reason(entry)
+
+
+@register.filter
 def in_brief(code: str) -> SafeString | str:
     """What holds the bot's words, in a word or two."""
     from core.admin import display, reasons  # noqa: PLC0415

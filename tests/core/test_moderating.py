@@ -143,7 +143,8 @@ def test_approving_lets_it_go_and_keeps_who(
     admin_client: Client, admin_user: User, chat: Chat
 ) -> None:
     entry = held(chat)
-    assert told(decide(admin_client, entry, "approve", text="words")) == ["Approved."]
+    answer = decide(admin_client, entry, "approve", text="words")
+    assert told(answer) == ["Approved. It waits: the bot is not connected."]
     assert stands(entry) == ("pending", "", "words")
     assert entry.decided_by == admin_user
     assert history(entry) == history(entry.message) == ["Approved."]
@@ -252,7 +253,7 @@ def test_the_sent_log_takes_back_many(admin_client: Client) -> None:
     asked = admin_client.post(url, posted, follow=True)
     picks = tick(*(current(message) for message in messages))
     answer = admin_client.post(asked.redirect_chain[-1][0], {"pick": picks}, follow=True)
-    assert told(answer) == ["2 are being taken back."]
+    assert told(answer) == ["2 are being taken back. It waits: the bot is not connected."]
     assert OutboxEntry.objects.filter(action="recall", by_hand=True).count() == 2
     assert history(messages[0]) == ["Taken back by hand."]
 
@@ -273,7 +274,7 @@ def test_all_of_a_chat_is_let_go_as_it_was_shown(admin_client: Client, chat: Cha
     picks = tick(first, second)
     OutboxEntry.objects.filter(pk=second.pk).update(content="changed meanwhile")
     answer = admin_client.post(url, {"pick": picks}, follow=True)
-    assert told(answer)[0] == "1 was approved."
+    assert told(answer)[0] == "1 was approved. It waits: the bot is not connected."
     assert (stands(first)[1], stands(second)[1]) == ("", "review")
 
 
@@ -324,16 +325,92 @@ def test_the_outbox_is_filtered_by_what_holds(
     assert answer.context["cl"].result_count == shown
 
 
+# What becomes of what was let go, and why what is pending does not leave.
+def test_what_was_let_go_goes_out_where_the_bot_is_connected(
+    admin_client: Client, chat: Chat
+) -> None:
+    factories.make_connection(chat.bot)
+    answer = decide(admin_client, held(chat), "approve")
+    assert told(answer) == ["Approved. It goes out as soon as it is its turn."]
+
+
+WAITING = [
+    ({}, {}, "the bot is not connected"),
+    ({}, {"paused_at": timezone.now()}, "the bot or the chat is paused"),
+    ({}, {"silence_reason": "muted"}, "the bot is muted in the group"),
+    ({}, {"silence_reason": "whole_group_muted"}, "the whole group is muted"),
+    ({}, {"silence_reason": "removed"}, "the bot is not in the group any more"),
+    ({}, {"enabled": False}, "the chat is disabled"),
+    ({"enabled": False}, {}, "the bot is disabled"),
+    ({"paused_at": timezone.now()}, {}, "the bot or the chat is paused"),
+    ({"is_logged_out": True}, {}, "the platform has the account logged out"),
+]
+
+
+@pytest.mark.parametrize(("of_bot", "of_chat", "why"), WAITING)
+def test_every_page_says_why_what_is_pending_waits(
+    admin_client: Client, of_bot: dict[str, Any], of_chat: dict[str, Any], why: str
+) -> None:
+    chat = factories.make_chat(factories.make_bot(**of_bot), **of_chat)
+    if why != "the bot is not connected":
+        factories.make_connection(chat.bot)
+    turn = factories.make_turn(chat)
+    message = factories.make_sent(chat, "words", "pending", turn=turn)
+    held(chat, "in review")
+    pages = [
+        reverse("admin:core_sentmessage_changelist"),
+        reverse("admin:core_outboxentry_changelist"),
+        reverse("admin:core_sentmessage_change", args=[message.pk]),
+        reverse("admin:core_outboxentry_change", args=[message.entry_id]),
+        reverse("admin:core_turn_change", args=[turn.pk]),
+        reverse("admin:core_chat_conversation", args=[chat.pk]),
+        REVIEW,
+    ]
+    for url in pages:
+        assert f"It waits: {why}." in text_of(admin_client.get(url)), url
+
+
+def test_what_is_held_for_review_says_that_first(admin_client: Client, chat: Chat) -> None:
+    entry = held(chat)
+    url = reverse("admin:core_outboxentry_change", args=[entry.pk])
+    assert "It waits for review." in text_of(admin_client.get(url))
+
+
+@pytest.mark.parametrize("name", ["sentmessage", "outboxentry"])
+def test_lists_of_what_waits_ask_once(admin_client: Client, chat: Chat, name: str) -> None:
+    def count() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            admin_client.get(reverse(f"admin:core_{name}_changelist"))
+        return len(queries)
+
+    held(chat)
+    count()
+    few = count()
+    for _ in range(5):
+        factories.make_sent(factories.make_chat(), state="pending")
+    assert count() == few
+
+
+def test_a_recall_by_hand_is_not_held_by_a_pause(admin_client: Client, chat: Chat) -> None:
+    factories.make_connection(chat.bot)
+    entry = current(factories.make_sent(chat))
+    Chat.objects.update(delivery_mode="live", paused_at=timezone.now())
+    url = reverse("admin:core_outboxentry_confirm", args=["recall"])
+    answer = admin_client.post(url, {"pick": tick(entry)}, follow=True)
+    assert told(answer) == ["1 is being taken back. It goes out as soon as it is its turn."]
+
+
 # Changing one's words.
 def test_what_waits_and_what_was_said_get_other_words(admin_client: Client) -> None:
     waits = current(factories.make_sent(content="old", state="pending"))
     is_out = current(factories.make_sent(content="old"))
-    for entry in (waits, is_out):
+    done = ("It says other words now.", "Its words are being changed.")
+    for entry, said in zip((waits, is_out), done, strict=True):
         url = reverse("admin:core_outboxentry_edit", args=[entry.pk])
         assert "old" in text_of(admin_client.get(url))
         posted = {"seen": by_hand.digest(entry), "text": "new"}
         answer = admin_client.post(url, posted, follow=True)
-        assert told(answer) == ["Its words were changed."]
+        assert told(answer) == [f"{said} It waits: the bot is not connected."]
         assert history(entry) == ["Changed by hand."]
     assert stands(waits) == ("pending", "", "new")
     assert stands(is_out)[2] == "old"

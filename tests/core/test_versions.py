@@ -87,6 +87,7 @@ def test_a_messages_page_shows_its_versions(admin_client: Client) -> None:
 
 def test_a_messages_page_needs_as_many_queries_for_many_versions(admin_client: Client) -> None:
     message = edited()
+    factories.make_entry(message, action="recall", target=message.entry, content="")
     shown(admin_client, message)
     with CaptureQueriesContext(connection) as few:
         shown(admin_client, message)
