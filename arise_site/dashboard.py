@@ -47,7 +47,8 @@ REFRESH_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class BotLine:
-    """One bot on the landing page."""
+    """One bot on the landing page. Of one whose page the person does not reach there is no more than
+    its name and how it stands: `url` is empty."""
 
     bot: Bot
     url: str
@@ -115,12 +116,14 @@ def shown(request: HttpRequest) -> dict[str, Any]:
     """Everything there is to see, within the person's reach."""
     since = timezone.now() - figures.LATELY
     within = Within(request.user)
-    bots = list(with_open_connections(within.bots)[: _SHOWN_BOTS + 1])
+    bots = list(with_open_connections(within.seen_bots())[: _SHOWN_BOTS + 1])
     traffic, today = figures.traffic(within), figures.today(within)
     return {
         "model": serving_model(),
         "bots": _bot_lines(within, bots[:_SHOWN_BOTS]),
         "more_bots": len(bots) > _SHOWN_BOTS,
+        "may_add_bots": admin.site.get_model_admin(Bot).has_add_permission(request),
+        "is_limited": within.is_limited,
         "websocket_url": _websocket_url(request),
         "waiting": _waiting(within),
         "charts": _charts(traffic),
@@ -158,7 +161,11 @@ def environment(request: HttpRequest) -> list[str] | None:
 
 def _bot_lines(within: Within, bots: Sequence[Bot]) -> list[BotLine]:
     muted = _muted(within, bots)
-    return [_bot_line(bot, *muted.get(bot.pk, ((), 0))) for bot in bots]
+    reached = set(within.bots.values_list("pk", flat=True)) if within.is_limited else None
+    return [
+        _bot_line(bot, reached is None or bot.pk in reached, *muted.get(bot.pk, ((), 0)))
+        for bot in bots
+    ]
 
 
 def _muted(within: Within, bots: Sequence[Bot]) -> dict[int, tuple[Sequence[Chat], int]]:
@@ -175,11 +182,11 @@ def _muted(within: Within, bots: Sequence[Bot]) -> dict[int, tuple[Sequence[Chat
     return {bot: (named.get(bot, ()), count) for bot, count in counted.items()}
 
 
-def _bot_line(bot: Bot, muted: Sequence[Chat], count: int) -> BotLine:
-    connections = live(bot)
+def _bot_line(bot: Bot, is_reached: bool, muted: Sequence[Chat], count: int) -> BotLine:
+    connections = live(bot) if is_reached else ()
     return BotLine(
         bot=bot,
-        url=display.change_url(Bot, bot.pk),
+        url=display.change_url(Bot, bot.pk) if is_reached else "",
         state=connection_state(bot),
         silence=silence(connections),
         implementations=list(dict.fromkeys(map(implementation_of, connections))),

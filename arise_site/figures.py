@@ -55,6 +55,7 @@ class Within:
 
     def __init__(self, person: Person) -> None:
         self.person = person
+        self.is_limited = reach.of(person) is not None
         self.bots = reach.narrowed(Bot.objects.all(), reach.to_bot("pk"), person)
         self.chats = reach.narrowed(Chat.objects.all(), reach.to_chat("pk"), person)
         self.items = self._of_chats(InboundItem.objects.all())
@@ -65,6 +66,13 @@ class Within:
         refusals = RefusedConnection.objects.all()
         self.refusals = reach.narrowed(refusals, RefusedConnectionAdmin.belongs, person)
         self.stickers = reach.narrowed(Sticker.objects.all(), StickerAdmin.belongs, person)
+
+    def seen_bots(self) -> QuerySet[Bot]:
+        """Also those whose own page the person does not reach, but of whom he sees a chat."""
+        if not self.is_limited:
+            return self.bots
+        of_chats = self.chats.order_by().values("bot")
+        return Bot.objects.filter(Q(pk__in=self.bots.values("pk")) | Q(pk__in=of_chats))
 
     def _of_chats(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         return reach.narrowed(rows, reach.to_chat(), self.person)

@@ -86,6 +86,7 @@ def load(request: HttpRequest, reached: QuerySet[Chat]) -> dict[str, Any]:
         under_way = under_way.filter(chat=chat)
     return {
         "chat": chat,
+        "is_limited": reach.of(request.user) is not None,
         "periods": list(PERIODS),
         "groups": list(_groups(_totals(counts), _under_way(under_way))),
         "spent": _spent(calls),

@@ -1,10 +1,11 @@
 """The landing page: at a glance, and with as many queries for many rows as for few."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client
@@ -14,7 +15,7 @@ from django.utils import timezone
 
 from arise_site import dashboard, figures
 from botgateway.models import Connection
-from core.models import Chat, ModelCallCount, PersonLimit, Turn
+from core.models import Bot, Chat, ModelCallCount, PersonLimit, Turn
 from stickers.models import FunnelCount
 from tests import factories
 from tests.stickers.showing import shown
@@ -77,6 +78,63 @@ def test_a_newcomer_is_told_what_to_do(admin_client: Client) -> None:
     assert "ws://testserver/onebot/v11/ws" in told
     factories.make_bot()
     assert "Start here" not in page(admin_client)
+
+
+def viewer_of(*chats: Chat) -> User:
+    viewer = User.objects.create(username="viewer", is_staff=True)
+    viewer.groups.set(Group.objects.filter(name="viewer"))
+    PersonLimit.objects.create(person=viewer).chats.set(chats)
+    return viewer
+
+
+def test_who_is_limited_to_a_chat_is_shown_what_he_may_do_and_reach(
+    client: Client, settings: Any
+) -> None:
+    settings.ARISE_DEMO_MODEL = True
+    bot, other = factories.make_bot(name="Seen"), factories.make_bot(name="Hidden")
+    chat = factories.make_chat(bot, silence_reason="muted", title="Quiet room")
+    factories.make_chat(bot, silence_reason="muted", title="Closed room")
+    client.force_login(viewer_of(chat))
+    told = page(client)
+    assert "Seen" in told
+    assert "Quiet room" in told
+    for words in ("Start here", "OPENAI_API_KEY", "No bot yet", other.name, "Closed room"):
+        assert words not in told
+    links = set(re.findall(r'href="(/admin/[^"]*)"', told.replace("&amp;", "&")))
+    assert {client.get(link).status_code for link in links} == {200}
+
+
+def test_who_is_limited_to_nothing_is_not_told_to_begin(client: Client) -> None:
+    factories.make_bot(name="Hidden")
+    client.force_login(viewer_of())
+    told = page(client)
+    assert "None that you may see yet." in told
+    assert "Start here" not in told
+    assert "Hidden" not in told
+
+
+def test_the_funnel_says_over_which_chats(client: Client, admin_client: Client) -> None:
+    client.force_login(viewer_of(factories.make_chat()))
+    address = reverse("admin:stickers_sticker_funnel")
+    assert "Over the chats that you see." in client.get(address).content.decode()
+    assert "Over all chats." in admin_client.get(address).content.decode()
+
+
+def test_an_empty_list_asks_nobody_for_what_he_may_not(
+    client: Client, admin_client: Client
+) -> None:
+    address = reverse("admin:core_bot_changelist")
+    client.force_login(viewer_of(factories.make_chat()))
+    told = client.get(address).content.decode()
+    assert "nothing that you may see" in told
+    assert reverse("admin:core_bot_add") not in told
+    nothing = admin_client.get(f"{address}?q=zzz").content.decode()
+    assert "Nothing here is as you look for it." in nothing
+    Chat.objects.all().delete()
+    Bot.objects.all().delete()
+    empty = admin_client.get(address).content.decode()
+    assert "There is nothing here yet." in empty
+    assert f'class="arise-button main" href="{reverse("admin:core_bot_add")}"' in empty
 
 
 def test_it_tells_who_is_connected_what_waits_and_what_failed(admin_client: Client) -> None:

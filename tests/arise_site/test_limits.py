@@ -416,9 +416,9 @@ def test_the_landing_page_counts_the_inside_alone(world: World) -> None:
     traffic = figures.traffic(within)
     assert (traffic.received, traffic.sent) == (1, 0)
     assert figures.failed(within) == figures.Failed({"failed": 1}, {"unknown": 1})
-    assert [line.bot for line in shown["bots"]] == (
-        [world.inside.chat.bot] if world.by == "bot" else []
-    )
+    (line,) = shown["bots"]
+    assert line.bot == world.inside.chat.bot
+    assert bool(line.url) == bool(line.implementations) == (world.by == "bot")
     inside = world.inside.rows
     assert shown["latest_turns"] == shown["failed_turns"] == [inside[Turn]]
     assert shown["failed_entries"] == [inside[OutboxEntry]]
