@@ -70,7 +70,7 @@ _GROUPS: tuple[tuple[str | Promise, tuple[Entry, ...]], ...] = (
         _("People"),
         (
             Entry(_("Users"), "person", "auth.user"),
-            Entry(_("Groups"), "shield_person", "auth.group"),
+            Entry(_("Roles"), "shield_person", "auth.group"),
             Entry(_("Limits"), "visibility_lock", "core.personlimit"),
             Entry(_("Audit"), "history", "auditlog.logentry"),
         ),

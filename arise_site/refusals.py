@@ -17,7 +17,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The answer to whatever is a 403."""
-    why = _("Your rights do not reach as far. Somebody who manages people here can change that.")
+    why = _("You are not allowed to do this. Somebody who manages people here can change that.")
     return _page(request, 403, _("Not allowed"), why)
 
 

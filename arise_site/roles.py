@@ -9,6 +9,7 @@ from typing import Any
 from django.apps import apps as installed
 from django.contrib.auth.management import create_permissions
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext_lazy
 
 VIEWER, MODERATOR, OPERATOR, OWNER = "viewer", "moderator", "operator", "owner"
 ALL = ("add", "change", "delete", "view")
@@ -46,6 +47,19 @@ ADDED: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 """What each role has besides what the one before it has: model to acts."""
+
+
+_TITLES = {
+    VIEWER: pgettext_lazy("role", "viewer"),
+    MODERATOR: pgettext_lazy("role", "moderator"),
+    OPERATOR: pgettext_lazy("role", "operator"),
+    OWNER: pgettext_lazy("role", "owner"),
+}
+
+
+def title(group: str) -> str:
+    """What a role is called in the language of whoever reads it; another group by its own name."""
+    return str(_TITLES.get(group, group))
 
 
 def rights(role: str) -> frozenset[str]:

@@ -285,6 +285,8 @@ UNFOLD: dict[str, Any] = {
     "SITE_SUBHEADER": _("Operations console"),
     "SITE_SYMBOL": "forum",
     "SHOW_HISTORY": True,
+    # There is no other site than the console that it could lead back to.
+    "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "arise_site.dashboard.overview",
     "ENVIRONMENT": "arise_site.dashboard.environment",

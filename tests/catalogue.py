@@ -239,10 +239,8 @@ def _problems_of(message: Message) -> Iterator[str]:
         yield "half-width punctuation after Chinese"
     if _FULL_THEN_SPACE.search(strings[0]):
         yield "a space after full-width punctuation"
-    if (name[:1].isspace(), name[-1:].isspace()) != (
-        strings[0][:1].isspace(),
-        strings[0][-1:].isspace(),
-    ):
+    around = [(words[:1].isspace(), words[-1:].isspace()) for words in (name, strings[0])]
+    if around[0] != around[1] and any(map(str.isalnum, name)):
         yield "other spaces around it"
 
 

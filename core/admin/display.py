@@ -1,7 +1,7 @@
 """How values look in the console: labels of states, names of strangers, JSON, links. All escaped."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import pgettext
 
 from core.models import Turn
 from core.text import clean_text
@@ -28,6 +29,11 @@ def label(text: object, state: str = "") -> SafeString:
 def name(text: str) -> SafeString:
     """What somebody wrote or calls himself: isolated, so that it can't turn its surroundings round."""
     return format_html("<bdi>{}</bdi>", text)
+
+
+def listed(words: Iterable[object]) -> str:
+    """Words one after another, as the language separates them."""
+    return pgettext("between words of a list", ", ").join(map(str, words))
 
 
 def coded(words: object, code: str) -> SafeString | str:

@@ -41,6 +41,10 @@ class Titled(Base[Row], Generic[Row]):
     list_title: ClassVar[str | Promise] = ""
     """What the list is called; empty: the model's name for many."""
 
+    def row_title(self, row: Row) -> str:
+        """What a row is called on the way to its page."""
+        return str(row)
+
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         shown = super().get_changelist_instance(request)
         shown.title = _list_title(self)
@@ -70,7 +74,7 @@ def leading_to(context: Mapping[str, Any]) -> Sequence[Place]:
         places.append(Place(_title_of(opts), _url(opts, "changelist")))
         row = context.get("original") or context.get("object")
         if isinstance(row, Model):
-            places.append(Place(str(row), _url(row._meta, "change", row.pk)))
+            places.append(Place(_row_title(row), _url(row._meta, "change", row.pk)))
     if not places or places[-1].url != path:
         return [*places, Place(str(context.get("title") or ""))]
     return [*places[:-1], Place(places[-1].title)]
@@ -83,6 +87,11 @@ def _list_title(page: "DjangoModelAdmin[Any]") -> str:
 def _title_of(opts: "Options[Any]") -> str:
     page = admin.site._registry.get(opts.model)
     return _list_title(page) if page else str(capfirst(opts.verbose_name_plural))
+
+
+def _row_title(row: Model) -> str:
+    page = admin.site._registry.get(type(row))
+    return page.row_title(row) if isinstance(page, Titled) else str(row)
 
 
 def _url(opts: "Options[Any]", page: str, *keys: object) -> str:

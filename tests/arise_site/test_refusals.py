@@ -30,7 +30,7 @@ def test_what_is_not_there_is_told(admin_client: Client, address: str) -> None:
 def test_what_is_not_allowed_is_told(viewer: Client) -> None:
     answer = viewer.get(reverse("admin:core_chat_changelist"))
     assert answer.status_code == 403
-    assert "Your rights do not reach as far." in answer.content.decode()
+    assert "You are not allowed to do this." in answer.content.decode()
 
 
 def test_a_refusal_is_one_line_of_the_log(viewer: Client, caplog: pytest.LogCaptureFixture) -> None:
