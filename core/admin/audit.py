@@ -1,25 +1,23 @@
 """What people changed in the console or by commands: the list of it, and the last of a chat or a bot."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC
 from typing import Any, Generic, TypeVar
 
 from auditlog.models import LogEntry
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.contrib.contenttypes.models import ContentType
-from django.core.exceptions import FieldDoesNotExist
-from django.db.models import DateTimeField, Model, Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.dateparse import parse_datetime
-from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
-from core.admin import display, switches
+from core.admin import changes, display, switches
 from core.admin.facts import ChatFilter, FactAdmin
 from core.admin.reached import Reached
 from core.models import Bot, CapabilitySetting, Chat
@@ -27,32 +25,22 @@ from core.reach import Reach, Rule
 
 Row = TypeVar("Row", bound=Model)
 _SHOWN = 5
-_LONGEST = 200
-_TITLES: Mapping[str, str | Promise] = {
-    "in_catalogue": gettext_lazy("in the catalogue"),
-    "verdict": gettext_lazy("verdict"),
-    "attachments": gettext_lazy("files with it"),
-    "rerun": gettext_lazy("run again with"),
-    "failed_log_ins": gettext_lazy("failed log-ins"),
-    "backup_codes": gettext_lazy("backup codes"),
-    "person_forgotten": gettext_lazy("a person was forgotten"),
-}
-"""What acts change that is no field with a name of its own (core.audit)."""
 _FLIPPED = (Bot, Chat, CapabilitySetting)
 """What is set for a chat or a bot; acts on its messages and stickers would drown it."""
 _WHEN = display.moment("timestamp", gettext_lazy("when"))
+_THERE = "_is_there"
 
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """One change for a person to read. Of what was made or taken away one side is empty. `code` is the
+    """One change for a person to read: what it was of, and what changed, a line each. `code` is the
     switch that was turned, where it was one, as commands name it."""
 
     entry: LogEntry
     who: str
     what: str
     code: str
-    parts: Sequence[tuple[str, str, str]]
+    lines: Sequence[SafeString]
 
 
 def read(entry: LogEntry) -> Flip:
@@ -61,9 +49,9 @@ def read(entry: LogEntry) -> Flip:
     return Flip(
         entry=entry,
         who=entry.actor.get_username() if entry.actor else _("a command"),
-        what=switches.described(switch) or entry.object_repr,
+        what=switches.described(switch) or _named(entry),
         code=switch,
-        parts=list(_parts(entry)),
+        lines=changes.told(entry),
     )
 
 
@@ -119,23 +107,34 @@ class AuditAdmin(FactAdmin[LogEntry]):
     def who(self, entry: LogEntry) -> SafeString:
         return display.name(read(entry).who)
 
-    @admin.display(description=gettext_lazy("what"))
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        shown = super().get_changelist_instance(request)
+        _look_for(shown.result_list)
+        return shown
+
+    @admin.display(description=pgettext_lazy("audit", "what"))
     def what(self, entry: LogEntry) -> SafeString:
         chat = (entry.additional_data or {}).get("chat")
         flip = read(entry)
         told = display.name(flip.what)
+        if not hasattr(entry, _THERE):
+            _look_for([entry])
+        if getattr(entry, _THERE):
+            url = display.change_url(_model(entry), entry.object_pk)
+            told = display.link(url, flip.what)
+            chat = None if entry.content_type.model == "chat" else chat
         if flip.code:
             told = format_html("{} <code>{}</code>", told, flip.code)
         return format_html("{} {}", told, _chat_link(chat)) if chat else told
 
-    @admin.display(description=gettext_lazy("of"), ordering="content_type")
+    @admin.display(description=pgettext_lazy("audit", "of"), ordering="content_type")
     def kind(self, entry: LogEntry) -> str:
-        return str(capfirst(entry.content_type.name))
+        return str(capfirst(_(entry.content_type.name)))
 
     @admin.display(description=gettext_lazy("change"))
     def changes_made(self, entry: LogEntry) -> SafeString:
-        changes = format_html_join("", "<div><bdi>{}</bdi>: {} → {}</div>", _shown(read(entry)))
-        return format_html('<div class="arise-changes">{}</div>', changes)
+        lines = format_html_join("", "<div>{}</div>", ((line,) for line in read(entry).lines))
+        return format_html('<div class="arise-changes">{}</div>', lines)
 
 
 class Audited(Reached[Row], Generic[Row]):
@@ -172,48 +171,26 @@ def _chat_link(key: int) -> SafeString:
     return display.link(display.change_url(Chat, key), _("chat"))
 
 
-def _shown(flip: Flip) -> Iterator[tuple[str, SafeString, SafeString]]:
-    for name, before, after in flip.parts:
-        yield (
-            name,
-            display.excerpt(before or "–", _LONGEST),
-            display.excerpt(after or "–", _LONGEST),
-        )
+def _named(entry: LogEntry) -> str:
+    """What the row was called; a role in the language of whoever reads it."""
+    is_role = entry.content_type.model == "group"
+    return pgettext("role", entry.object_repr) if is_role else entry.object_repr
 
 
-def _parts(entry: LogEntry) -> Iterator[tuple[str, str, str]]:
-    """What changed: of what was made what it was given, without the key."""
-    parts = _changes(entry)
-    return ((name, before, after) for name, before, after in parts if before or after)
+def _model(entry: LogEntry) -> Any:
+    return entry.content_type.model_class()
 
 
-def _changes(entry: LogEntry) -> Iterator[tuple[str, str, str]]:
-    for name, change in (entry.changes or {}).items():
-        if name == "id":
-            continue
-        field = _field(entry, name)
-        told = str(getattr(field, "verbose_name", None) or _TITLES.get(name, name))
-        if isinstance(change, dict):  # of a many-to-many relation
-            chosen = ", ".join(map(str, change.get("objects", ())))
-            yield (told, "", chosen) if change.get("operation") == "add" else (told, chosen, "")
-        else:
-            yield told, _value(field, change[0]), _value(field, change[1])
-
-
-def _field(entry: LogEntry, name: str) -> Any:
-    """The field of the changed row; None for what is no field, or has no name in words."""
-    model = entry.content_type.model_class()
-    try:
-        field = model._meta.get_field(name) if model and name not in _TITLES else None
-    except FieldDoesNotExist:
-        return None
-    return field
-
-
-def _value(field: Any, text: str) -> str:
-    """As the audit has it: `True`, `None`, the code of a choice, a time in UTC, or the text itself."""
-    if isinstance(field, DateTimeField) and (moment := parse_datetime(text)):
-        return display.clock(moment.replace(tzinfo=UTC))
-    known = {"True": _("on"), "False": _("off"), "None": ""}
-    choices = getattr(field, "flatchoices", None) or ()
-    return str({**dict(choices), **known}.get(text, text))
+def _look_for(entries: Iterable[LogEntry]) -> None:
+    """Note of each of these which is of a row that is still there and has a page: a query a model."""
+    keys: defaultdict[Any, set[str]] = defaultdict(set)
+    for entry in entries:
+        keys[_model(entry)].add(entry.object_pk)
+    there = {
+        (model, str(key))
+        for model, wanted in keys.items()
+        if model in admin.site._registry
+        for key in model._default_manager.filter(pk__in=wanted).values_list("pk", flat=True)
+    }
+    for entry in entries:
+        setattr(entry, _THERE, (_model(entry), entry.object_pk) in there)

@@ -13,12 +13,12 @@ from django.urls import reverse
 
 from arise_site import audit
 from core import chatsettings, pausing
-from core.admin import display
 from core.chatsettings import Change
 from core.models import Bot, CapabilitySetting, Chat, PersonLimit
 from tests import factories
 
 pytestmark = pytest.mark.django_db
+AUDIT = "/admin/auditlog/logentry/"
 
 
 def kept() -> list[tuple[str, str, Any]]:
@@ -203,11 +203,36 @@ def test_the_chats_page_shows_the_last_flips_with_a_link(admin_client: Client, c
 def test_the_audit_is_for_people_to_read(admin_client: Client, admin_user: User) -> None:
     chat = factories.make_chat(title="Readers")
     pausing.pause(chat, by=admin_user)
-    since = display.clock(Chat.objects.get().paused_at or chat.created_at)
-    listed = admin_client.get(reverse("admin:auditlog_logentry_changelist")).content.decode()
-    assert f"<bdi>{since}</bdi>" in listed
+    listed = admin_client.get(AUDIT).content.decode()
+    assert "<div>paused</div>" in listed
     assert "<bdi>–</bdi> → <bdi>–</bdi>" not in listed
     assert "<bdi>ID</bdi>" not in listed
+
+
+def test_the_audit_leads_to_what_is_still_there(admin_client: Client, chat: Chat) -> None:
+    gone = factories.make_chat(title="Gone")
+    for row in (chat, gone):
+        chatsettings.apply(row, Change({"enabled": False}, {}))
+    page, was = page_of(chat), page_of(gone)
+    gone.delete()
+    listed = admin_client.get(AUDIT).content.decode()
+    assert f'href="{page}"><bdi>{chat}</bdi>' in listed
+    assert f'href="{was}"><bdi>{gone}</bdi>' not in listed
+    own = admin_client.get(page_of(LogEntry.objects.filter(object_id=chat.pk).latest("pk")))
+    assert page in own.content.decode()
+
+
+def test_a_right_is_taken_and_given_in_words(admin_client: Client) -> None:
+    person = User.objects.create_user("ann")
+    person.groups.add(Group.objects.get_or_create(name="viewer")[0])
+    other = User.objects.create_user("bob")
+    limit = PersonLimit.objects.create(person=person)
+    limit.person = other
+    limit.save()
+    listed = admin_client.get(AUDIT, headers={"accept-language": "zh-hans"}).content.decode()
+    assert "组：添加了 <bdi>查看者</bdi>" in listed
+    assert "<th" in listed
+    assert "对象" in listed
 
 
 def test_a_bots_page_shows_its_own_flips_and_not_those_of_its_chats(

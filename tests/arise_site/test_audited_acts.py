@@ -24,6 +24,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from arise_site import audit, second_factor
 from core import by_hand, capabilities, chatsettings, evidence, tasks
+from core.admin import changes
 from core.audit import HIDDEN
 from core.capabilities import Ability, Platform
 from core.forgetting import chats, people
@@ -491,6 +492,50 @@ def test_an_act_leaves_one_row(admin_client: Client, admin_user: User, name: str
     page = admin_client.get(reverse("admin:auditlog_logentry_changelist")).content.decode()
     assert "admin" in page
     assert named in page
+
+
+READS = {
+    "core.chat pause": ["paused"],
+    "core.chat resume": [
+        "resumed",
+        "why it is paused: <bdi>too loud</bdi> → <bdi>nothing</bdi>",
+    ],
+    "core.bot new_token": ["a new token was made"],
+    "core_chat_forget": [
+        "what was stored of it was forgotten",
+        "sticker learning: <bdi>on</bdi> → <bdi>off</bdi>",
+    ],
+    "core_member_forget": ["a person was forgotten"],
+    "core_outboxentry_decide": ["approved", "content: changed"],
+    "core_outboxentry_confirm": ["approved"],
+    "core_outboxentry_edit": ["content: changed"],
+    "core.outboxentry discard": ["discarded"],
+    "core.sentmessage take_back": ["taken back"],
+    "an edit of what was said": ["content: changed"],
+    "core_outboxentry_settle": ["settled: it was sent", "message id: <bdi>4711</bdi>"],
+    "core.outboxentry was_not_done": ["settled: it was not sent"],
+    "core_turn_rerun": ["run again with <bdi>other-model</bdi>"],
+    "stickers.sticker promote": ["approved", "put into the catalogue"],
+    "stickers.sticker take_down": ["taken down everywhere"],
+    "stickers_sticker_upload": ["put into the catalogue"],
+    "auth.user let_in_again": ["let in again"],
+    "auth.user take_second_factor": ["the second factor was taken away"],
+    "auth_user_password_change": ["password: changed"],
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_an_act_reads_as_a_sentence(admin_client: Client, name: str) -> None:
+    ACTS[name](admin_client)
+    assert sorted(changes.told(LogEntry.objects.get())) == sorted(READS[name])
+
+
+def test_what_is_made_reads_as_what_it_was_given_alone(admin_client: Client) -> None:
+    ACTS["core_bot_playground"](admin_client)
+    made, *given = changes.told(LogEntry.objects.get())
+    assert made == "made"
+    assert "enabled: <bdi>on</bdi>" in given
+    assert not {"resumed", "a new token was made"} & set(given)
 
 
 def test_every_act_is_in_the_tables(admin_user: User) -> None:
