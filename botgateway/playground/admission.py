@@ -58,7 +58,10 @@ def bot_behind(handshake: Handshake) -> Bot | str:
 
 def _is_same_origin(handshake: Handshake) -> bool:
     """Whether the page came from where the WebSocket leads; every browser says so."""
-    origin = urlsplit(handshake.headers.get("origin", ""))
+    try:
+        origin = urlsplit(handshake.headers.get("origin", ""))
+    except ValueError:  # no browser's
+        return False
     host = handshake.headers.get("host", "")
     return origin.scheme in {"http", "https"} and bool(host) and origin.netloc == host
 
@@ -66,6 +69,8 @@ def _is_same_origin(handshake: Handshake) -> bool:
 def _person(handshake: Handshake) -> tuple[str, User | None]:
     cookies = parse_cookie(handshake.headers.get("cookie", ""))
     key = cookies.get(settings.SESSION_COOKIE_NAME, "")
+    if "\0" in key:  # a cookie may escape it, and Postgres can't be asked for it
+        return key, None
     request = HttpRequest()
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(key or None)
     person = accounts.get_user(request)
