@@ -156,6 +156,7 @@ def _refusal(entry: OutboxEntry, demand: Demand) -> str:
         return _("It is no message.")
     if message.entry_id != entry.pk:
         return _("It is not what the message says now.")
+    message.entry = entry  # as it was read: without the bytes of a voice or a file
     try:
         demand(Place(entry.chat, None, 0, 0, database_now()), message)
     except NotDone as refusal:

@@ -18,6 +18,8 @@ from core.models import OutboxEntry
 
 Row = TypeVar("Row", bound=Model)
 LONGEST_ID = 128
+MOST_AT_ONCE = 100
+"""Each is settled by itself, behind its own locks: a thousand would keep a request for a minute."""
 UNKNOWN = OutboxEntry.State.UNKNOWN
 
 
@@ -72,19 +74,26 @@ class SettlingAdmin(FactAdmin[Row], Generic[Row]):
 
     def _settle_all(self, request: HttpRequest, rows: QuerySet[Row], *, was_sent: bool) -> None:
         chosen = rows.count()
-        entries = self.entries_of(rows).filter(state=UNKNOWN).select_related("message")
-        settled = sum(
-            self.settle(request, entry, was_sent=was_sent) for entry in entries.order_by("pk")
-        )
+        unknown = self.entries_of(rows).filter(state=UNKNOWN).order_by("pk")
+        later = max(0, unknown.count() - MOST_AT_ONCE)
+        entries = unknown.select_related("message")[:MOST_AT_ONCE]
+        settled = sum(self.settle(request, entry, was_sent=was_sent) for entry in entries)
         told = ngettext("%(count)d was settled.", "%(count)d were settled.", settled)
         parts = [told % {"count": settled}]
-        if settled < chosen:
-            left = ngettext(
+        if left := chosen - settled - later:
+            others = ngettext(
                 "%(count)d is not of unknown outcome and was left as it is.",
                 "%(count)d are not of unknown outcome and were left as they are.",
-                chosen - settled,
+                left,
             )
-            parts.append(left % {"count": chosen - settled})
+            parts.append(others % {"count": left})
+        if later:
+            more = ngettext(
+                "%(count)d more is left for the next time: at most %(most)d are settled at once.",
+                "%(count)d more are left for the next time: at most %(most)d are settled at once.",
+                later,
+            )
+            parts.append(more % {"count": later, "most": MOST_AT_ONCE})
         tell = messages.success if settled else messages.warning
         tell(request, " ".join(parts))
 

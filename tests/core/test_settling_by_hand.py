@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from core import sending
+from core.admin import settling
 from core.admin.outbox import OutboxEntryAdmin
 from core.messages import PlatformId
 from core.models import OutboxEntry, SentMessage
@@ -294,6 +295,17 @@ def test_many_are_settled_in_a_list(
     assert [stands(current(message))[0] for message in messages] == [state] * 3 + ["pending"]
     assert stands(other)[0] == "unknown"
     assert len(history()) == 6
+
+
+def test_more_than_are_settled_at_once_are_left_and_told(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settling, "MOST_AT_ONCE", 2)
+    entries = [current(factories.make_sent(state="unknown")) for _ in range(5)]
+    data = {"action": "was_done", "_selected_action": [entry.pk for entry in entries]}
+    answer = admin_client.post(list_of(OutboxEntry), data, follow=True)
+    assert told(answer).startswith("2 were settled. 3 more are left for the next time")
+    assert [stands(entry)[0] for entry in entries] == ["sent"] * 2 + ["unknown"] * 3
 
 
 def test_nothing_to_settle_in_a_list_is_told(admin_client: Client) -> None:
