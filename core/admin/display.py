@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from core.models import Turn
@@ -34,6 +35,11 @@ def name(text: str) -> SafeString:
 def listed(words: Iterable[object]) -> str:
     """Words one after another, as the language separates them."""
     return pgettext("between words of a list", ", ").join(map(str, words))
+
+
+def forgotten() -> SafeString:
+    """Stands where words stood that were forgotten with a person."""
+    return format_html('<span class="arise-muted">{}</span>', _("forgotten"))
 
 
 def coded(words: object, code: str) -> SafeString | str:

@@ -1,6 +1,6 @@
 """The console's pages of the Sent Log and the Outbox."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
@@ -8,7 +8,7 @@ from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Func, IntegerField, QuerySet
+from django.db.models import Func, IntegerField, Q, QuerySet
 from django.http import (
     Http404,
     HttpRequest,
@@ -21,14 +21,16 @@ from django.template.defaultfilters import filesizeformat
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from core import by_hand, reach, standing
+from core import by_hand, outbox, reach, standing
 from core.admin import (
     banners,
     conversation,
+    deeds,
     display,
     holding,
     mentions,
@@ -98,12 +100,21 @@ class SentMessageAdmin(ModeratingAdmin[SentMessage]):
                     ("chat", "turn"),
                     ("handle", "message_id"),
                     ("kind", "created_at"),
-                    ("edits", "recall_asked"),
+                    ("edits", "shown_recall"),
+                    "shown_deeds",
                 )
             },
         ),
     )
-    readonly_fields = ("shown_content", "send_state", "reason", "error", "message_id")
+    readonly_fields = (
+        "shown_content",
+        "send_state",
+        "reason",
+        "error",
+        "message_id",
+        "shown_recall",
+        "shown_deeds",
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SentMessage]:
         rows = super().get_queryset(request)
@@ -153,11 +164,16 @@ class SentMessageAdmin(ModeratingAdmin[SentMessage]):
     @admin.display(description=gettext_lazy("content"))
     def said(self, message: SentMessage) -> SafeString:
         entry = message.entry
-        return conversation.in_line(conversation.own_pieces(entry, {})) if entry else SafeString()
+        if entry is None or entry.is_forgotten:
+            return display.forgotten() if entry else SafeString()
+        return conversation.in_line(conversation.own_pieces(entry, {}))
 
     @admin.display(description=gettext_lazy("content"))
     def shown_content(self, message: SentMessage) -> SafeString:
-        return display.name(message.entry.content if message.entry else "")
+        entry = message.entry
+        if entry is None or entry.is_forgotten:
+            return display.forgotten() if entry else SafeString()
+        return display.name(entry.content)
 
     @admin.display(description=gettext_lazy("state"), ordering="entry__state")
     def send_state(self, message: SentMessage) -> SafeString | str:
@@ -168,6 +184,22 @@ class SentMessageAdmin(ModeratingAdmin[SentMessage]):
     def reason(self, message: SentMessage) -> SafeString | str:
         entry = message.entry
         return (_coded(entry.reason) or holding.reason(entry)) if entry else ""
+
+    @admin.display(description=gettext_lazy("asked to take it back"))
+    def shown_recall(self, message: SentMessage) -> str:
+        if not message.recall_asked:
+            return _("nobody")
+        # A recall for which other words wait is a change.
+        rows = message.entries.filter(waiting=None).select_related("decided_by").order_by("-pk")
+        by_operator = Q(reason=outbox.BY_OPERATOR)
+        asked = rows.filter(Q(action=OutboxEntry.Action.RECALL) | by_operator).first()
+        if asked is None or not (asked.by_hand or asked.reason == outbox.BY_OPERATOR):
+            return _("the model")
+        return asked.decided_by.get_username() if asked.decided_by else _("somebody")
+
+    @admin.display(description=gettext_lazy("done by hand"))
+    def shown_deeds(self, message: SentMessage) -> SafeString | str:
+        return _lines(deeds.of(list(message.entries.select_related("decided_by").order_by("pk"))))
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         shown = super().get_changelist_instance(request)
@@ -237,11 +269,11 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
                     ("action", "shown_state"),
                     "subject",
                     ("shown_reason", "shown_held"),
-                    ("approved_at", "by_hand", "decided_by"),
+                    "shown_deeds",
                     "error",
                     ("shown_target", "shown_waits_for"),
                     ("bot", "chat"),
-                    ("turn", "step_index", "call_index"),
+                    ("turn", "shown_step", "shown_call"),
                 )
             },
         ),
@@ -281,6 +313,9 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         "shown_parts",
         "payload_size",
         "shown_draft",
+        "shown_deeds",
+        "shown_step",
+        "shown_call",
     )
 
     def entries_of(self, rows: QuerySet[OutboxEntry]) -> QuerySet[OutboxEntry]:
@@ -459,6 +494,8 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
 
     @admin.display(description=gettext_lazy("content"))
     def said(self, entry: OutboxEntry) -> SafeString | str:
+        if entry.is_forgotten:
+            return display.forgotten()
         names = mentions.given(entry)
         pieces = conversation.in_line(conversation.own_pieces(entry, names), 60)
         return pieces or conversation.whom_of(entry, names) or display.name(entry.subject or "–")
@@ -471,7 +508,20 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
 
     @admin.display(description=gettext_lazy("content"))
     def shown_content(self, entry: OutboxEntry) -> SafeString:
-        return display.name(entry.content or "–")
+        return display.forgotten() if entry.is_forgotten else display.name(entry.content or "–")
+
+    @admin.display(description=gettext_lazy("done by hand"))
+    def shown_deeds(self, entry: OutboxEntry) -> SafeString | str:
+        return _lines(deeds.of([entry]))
+
+    @admin.display(description=gettext_lazy("step"))
+    def shown_step(self, entry: OutboxEntry) -> str:
+        """As the page of the turn counts, from 1."""
+        return str(entry.step_index + 1) if entry.turn_id else "–"
+
+    @admin.display(description=gettext_lazy("tool call"))
+    def shown_call(self, entry: OutboxEntry) -> str:
+        return str(entry.call_index + 1) if entry.turn_id else "–"
 
     @admin.display(description=gettext_lazy("message"))
     def shown_message(self, entry: OutboxEntry) -> SafeString | str:
@@ -530,6 +580,10 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         size = Func("payload", function="octet_length", output_field=IntegerField())
         found = OutboxEntry.objects.filter(pk=entry.pk).values_list(size, flat=True).first()
         return filesizeformat(found) if found else "–"
+
+
+def _lines(sentences: Iterable[str]) -> SafeString | str:
+    return format_html_join("", "<div><bdi>{}</bdi></div>", ((one,) for one in sentences)) or "–"
 
 
 def _coded(reason: str) -> SafeString | str:

@@ -58,6 +58,8 @@ def last_lines(chat_ids: Sequence[int]) -> Mapping[int, Sequence[Line]]:
 
 def _own(message: SentMessage, entry: OutboxEntry, names: Names) -> SafeString | str:
     """What the bot said; a sticker has words only for where it can't be sent."""
+    if entry.is_forgotten:
+        return _("(forgotten)")
     is_sticker = any(part["type"] == SentMessage.Kind.STICKER for part in entry.parts)
     if is_sticker:
         return f"[{message.get_kind_display()}]"

@@ -322,6 +322,12 @@ class OutboxEntry(models.Model):
         return f"{self.get_action_display()} #{self.pk} {self.get_state_display()}"
 
     @property
+    def is_forgotten(self) -> bool:
+        """Whether what it said or did was taken out, because a person in it was forgotten: all but a
+        recall has parts, or whom it is for."""
+        return self.action != self.Action.RECALL and not (self.parts or self.subject)
+
+    @property
     def audited_as(self) -> str:
         """Its name in the audit of changes."""
         return self.message.handle if self.message else f"{self.action} #{self.pk}"

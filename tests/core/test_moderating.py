@@ -1,10 +1,12 @@
 """The console's pages on which somebody decides about the bot's words, or pauses it."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from auditlog.models import LogEntry as Change
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.db import connection, transaction
@@ -15,6 +17,7 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from core import by_hand, capabilities
+from core.admin import display
 from core.capabilities import Ability, Platform
 from core.models import Bot, Chat, OutboxEntry, SentMessage
 from tests import factories
@@ -400,6 +403,63 @@ def test_a_recall_by_hand_is_not_held_by_a_pause(admin_client: Client, chat: Cha
     assert told(answer) == ["1 is being taken back. It goes out as soon as it is its turn."]
 
 
+# Who did what by hand.
+def page_of(client: Client, row: SentMessage | OutboxEntry) -> str:
+    name = row._meta.model_name
+    return text_of(client.get(reverse(f"admin:core_{name}_change", args=[row.pk])))
+
+
+def test_pages_say_who_changed_it_before_it_was_sent(admin_client: Client, chat: Chat) -> None:
+    entry = held(chat, "rude")
+    decide(admin_client, entry, "approve", text="kind")
+    change = Change.objects.get(changes__has_key="content")
+    told = f"Changed before it was sent, by admin at {display.clock(change.timestamp)}."
+    for row in (entry, entry.message):
+        assert row is not None
+        page = page_of(admin_client, row)
+        assert told in page
+        assert "Approved by admin at" in page
+        assert "rude" not in page
+
+
+def test_pages_say_who_discarded_it(admin_client: Client, chat: Chat) -> None:
+    entry = held(chat)
+    decide(admin_client, entry, "discard")
+    for row in (entry, entry.message):
+        assert row is not None
+        assert "Discarded by admin at" in page_of(admin_client, row)
+
+
+@pytest.mark.parametrize("state", ["sent", "pending"])
+def test_a_page_says_which_operator_asked_to_take_it_back(
+    admin_client: Client, admin_user: User, state: str
+) -> None:
+    message = factories.make_sent(state=state)
+    assert "nobody" in page_of(admin_client, message)
+    by_hand.recall(message.pk, seen=by_hand.digest(current(message)), by=admin_user)
+    page = page_of(admin_client, message)
+    assert re.search(r"asked to take it back.*?admin", page, re.DOTALL | re.IGNORECASE)
+    assert "nobody" not in page
+    assert "Whether the model asked" not in page
+    assert ("Recall asked for by admin" if state == "sent" else "Discarded by admin") in page
+
+
+def test_a_page_says_that_the_model_asked_to_take_it_back(admin_client: Client) -> None:
+    message = factories.make_sent(recall_asked=True)
+    factories.make_entry(message, action="recall", target=current(message), content="")
+    assert "the model" in page_of(admin_client, message)
+
+
+def test_steps_and_calls_count_as_on_the_page_of_the_turn(admin_client: Client) -> None:
+    turn = factories.make_turn()
+    message = factories.make_sent(turn.chat, turn=turn, entry={"step_index": 6, "call_index": 8})
+    page = " ".join(page_of(admin_client, current(message)).split())
+    assert [number for number in ("7", "9") if f">{number}<" in page.replace("> ", ">")] == [
+        "7",
+        "9",
+    ]
+
+
 # Changing one's words.
 def test_what_waits_and_what_was_said_get_other_words(admin_client: Client) -> None:
     waits = current(factories.make_sent(content="old", state="pending"))
@@ -536,6 +596,18 @@ def test_what_is_being_taken_back_already_is_not_offered_again(admin_client: Cli
     offer = offered(admin_client, message)
     assert "Take it back…" not in [str(choice.text) for choice in offer.choices]
     assert "It is being taken back already." in offer.refusals
+
+
+def test_a_change_in_place_that_waits_gives_no_more_time_to_take_back(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    can = {"recall": Ability(True), "edit": Ability(True)}
+    monkeypatch.setattr(capabilities, "_probe", lambda chat: Platform(can, recall_seconds=120))
+    message = factories.make_sent(entry={"sending_at": LONG_AGO})
+    factories.make_entry(message, action="edit", target=current(message))
+    offer = offered(admin_client, message)
+    assert "Take it back…" not in [str(choice.text) for choice in offer.choices]
+    assert any("only within 120 s" in refusal for refusal in offer.refusals)
 
 
 def test_what_was_said_in_shadow_is_taken_back_there(admin_client: Client, chat: Chat) -> None:

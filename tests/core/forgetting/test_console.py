@@ -1,5 +1,7 @@
 """“Forget …” in the console: it says what goes, and who did it stays without a name of whom."""
 
+import re
+
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
@@ -7,11 +9,19 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
-from core.forgetting import chats
+from core.forgetting import chats, people
 from core.forgetting.batches import work
-from core.models import Chat, InboundItem, Member, PersonLimit
+from core.models import Chat, InboundItem, Member, OutboxEntry, PersonLimit
 from tests.core.forgetting import world
-from tests.factories import make_bot, make_chat, make_item, make_member, make_turn
+from tests.factories import (
+    make_bot,
+    make_chat,
+    make_entry,
+    make_item,
+    make_member,
+    make_sent,
+    make_turn,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -120,3 +130,41 @@ def test_a_turn_whose_words_are_forgotten_says_so(admin_client: Client, chat: Ch
     kept = make_turn(chat, messages=[{"role": "user", "content": "hi"}])
     assert "was forgotten" in admin_client.get(page_url(emptied)).content.decode()
     assert "was forgotten" not in admin_client.get(page_url(kept)).content.decode()
+
+
+def test_a_forgotten_turn_is_not_offered_to_be_run_again(admin_client: Client, chat: Chat) -> None:
+    emptied = make_turn(chat)
+    kept = make_turn(chat, messages=[{"role": "user", "content": "hi"}])
+    again = "Run it again"
+    assert again not in admin_client.get(page_url(emptied)).content.decode()
+    assert again in admin_client.get(page_url(kept)).content.decode()
+
+
+def test_words_that_were_forgotten_say_so_wherever_they_stood(
+    admin_client: Client, chat: Chat, member: Member
+) -> None:
+    turn = make_turn(chat)
+    said = make_sent(chat, "Annika, 10002, likes apples", turn=turn)
+    make_entry(chat=chat, action="poke", state="sent", subject="10002", parts=[
+        {"type": "poke", "data": {"id": "10002", "is_number": True}}
+    ])  # fmt: skip
+    waits = make_sent(make_chat(chat.bot, delivery_mode="review"), "hi", "pending")
+    make_sent(waits.chat, "to 10002")
+    OutboxEntry.objects.filter(current_of=waits).update(held="review")
+    pages = {
+        reverse("admin:core_sentmessage_changelist"): 2,
+        reverse("admin:core_outboxentry_changelist"): 3,
+        reverse("admin:core_chat_conversation", args=[chat.pk]): 2,
+        reverse("admin:core_outboxentry_review"): 1,
+        page_url(turn): 1,
+        page_url(said): 2,
+        reverse("admin:core_outboxentry_change", args=[said.entry_id]): 1,
+    }
+
+    def told() -> dict[str, int]:
+        found = {url: admin_client.get(url).content.decode() for url in pages}
+        return {url: len(re.findall(r">\(?forgotten\)?<| forgotten<", found[url])) for url in found}
+
+    assert not any(told().values())
+    people.forget("10002")
+    assert told() == pages
