@@ -43,8 +43,8 @@ _SAID_IN_SHADOW = Q(
 @dataclass(frozen=True, slots=True)
 class Sweeping:
     """An act that is done to many entries after one confirmation: which it can be done to, what the
-    page and the history say, how one is done (entry, what was seen of it, by whom), and whether something
-    goes out then."""
+    page and the history say, how one is done (entry, what was seen of it, by whom), whether something
+    goes out then, and why one would not be done (empty: it would be)."""
 
     which: Q
     title: str | Promise
@@ -54,6 +54,7 @@ class Sweeping:
     done: Any
     do: Callable[[OutboxEntry, str, by_hand.Operator], object]
     leaves: bool = True
+    refusal: Callable[[OutboxEntry], str] = lambda entry: ""
 
 
 def _approve(entry: OutboxEntry, seen: str, by: by_hand.Operator) -> object:
@@ -96,6 +97,7 @@ SWEEPING = {
         gettext_lazy("Taken back by hand."),
         ngettext_lazy("%(count)d is being taken back.", "%(count)d are being taken back.", "count"),
         _recall,
+        refusal=by_hand.recall_refusal,
     ),
 }
 

@@ -384,8 +384,15 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         if not entries:
             messages.warning(request, _("There is nothing left to which that can be done."))
             return redirect(back)
-        picks = [(entry, by_hand.digest(entry)) for entry in entries]
-        context = {"title": sweeping.title, "act": sweeping, "picks": picks, "back": back}
+        picks = [(one, by_hand.digest(one), sweeping.refusal(one)) for one in entries]
+        may = any(not refusal for _entry, _seen, refusal in picks)
+        context = {
+            "title": sweeping.title,
+            "act": sweeping,
+            "picks": picks,
+            "may": may,
+            "back": back,
+        }
         return self._page(request, "confirm", context)
 
     def edit_view(self, request: HttpRequest, object_id: int) -> HttpResponse:

@@ -24,6 +24,7 @@ from tests import factories
 
 pytestmark = pytest.mark.django_db
 REVIEW = reverse("admin:core_outboxentry_review")
+LONG_AGO = timezone.now() - timedelta(hours=1)
 
 
 @pytest.fixture(autouse=True)
@@ -259,6 +260,18 @@ def test_the_sent_log_takes_back_many(admin_client: Client) -> None:
     assert told(answer) == ["2 are being taken back. It waits: the bot is not connected."]
     assert OutboxEntry.objects.filter(action="recall", by_hand=True).count() == 2
     assert history(messages[0]) == ["Taken back by hand."]
+
+
+def test_before_many_are_taken_back_it_is_said_which_can_not_be(admin_client: Client) -> None:
+    late = current(factories.make_sent(content="late", entry={"sending_at": LONG_AGO}))
+    fresh = current(factories.make_sent(content="fresh"))
+    url = reverse("admin:core_outboxentry_confirm", args=["recall"])
+    page = text_of(admin_client.get(url, {"entry": [late.pk, fresh.pk]}))
+    assert "only within 120 s" in page
+    assert [by_hand.digest(one) in page for one in (late, fresh)] == [False, True]
+    button = "Take it back</button>"
+    assert button in page
+    assert button not in text_of(admin_client.get(url, {"entry": late.pk}))
 
 
 def test_the_sent_log_discards_what_waits_of_messages(admin_client: Client, chat: Chat) -> None:
@@ -528,9 +541,6 @@ def test_of_a_change_that_waits_each_button_says_what_it_is_about(admin_client: 
 def offered(client: Client, message: SentMessage) -> Any:
     url = reverse("admin:core_sentmessage_change", args=[message.pk])
     return client.get(url).context["offer"]
-
-
-LONG_AGO = timezone.now() - timedelta(hours=1)
 
 
 @pytest.mark.parametrize(
