@@ -46,7 +46,7 @@ def test_one_is_approved_one_changed_one_discarded_by_click(operator: Browser, c
     box.clear()
     box.send_keys("kind")
     operator.find(f"#entry-{second.pk} button[value=approve]").click()
-    assert operator.sees("1 waits")
+    assert operator.sees("1 waiting")
     operator.find(f"#entry-{third.pk} summary").click()
     operator.button("Yes, discard it").click()
     assert operator.sees("Nothing waits for review.")
@@ -66,7 +66,7 @@ def test_one_is_approved_one_changed_one_discarded_by_key(operator: Browser, cha
     ActionChains(operator.chrome).key_down(Keys.CONTROL).send_keys(Keys.ENTER).key_up(
         Keys.CONTROL
     ).perform()
-    assert operator.sees("1 waits")
+    assert operator.sees("1 waiting")
     type_keys(operator, "a")
     assert operator.sees("Nothing waits for review.")
     assert stands(first) == ("pending", "", "fine")
