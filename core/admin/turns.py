@@ -24,6 +24,7 @@ _STARTED = display.moment("started_at", _("started"))
 class TurnAdmin(FactAdmin[Turn]):
     belongs = reach.to_chat()
     list_display = (
+        "number",
         _STARTED,
         "chat",
         "shown_state",
@@ -35,7 +36,7 @@ class TurnAdmin(FactAdmin[Turn]):
         "seconds",
         "shown_error",
     )
-    list_display_links = (_STARTED,)
+    list_display_links = ("number", _STARTED)
     list_select_related = ("chat",)
     list_filter = ("state", "trigger", "chat__bot", "started_at", ChatFilter)
     named_by = "pk"
@@ -122,6 +123,10 @@ class TurnAdmin(FactAdmin[Turn]):
     @admin.display(description=_("error"), ordering="error")
     def shown_error(self, turn: Turn) -> SafeString | str:
         return display.coded(reasons.told(turn.error).said, turn.error)
+
+    @admin.display(description=_("turn"), ordering="pk")
+    def number(self, turn: Turn) -> str:
+        return f"#{turn.pk}"
 
     @admin.display(description=_("tokens in / out"), ordering="prompt_tokens")
     def tokens(self, turn: Turn) -> str:

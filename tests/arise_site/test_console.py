@@ -220,6 +220,7 @@ def test_a_turn_is_found_by_its_number_and_a_member_by_the_account_however_old(
         factories.make_turn()
         factories.make_member(name="5550001")
     assert found(admin_client, Turn, q=str(turn.pk)) == {turn}
+    assert f">#{turn.pk}</a>" in admin_client.get(list_of(Turn)).content.decode()
     assert found(admin_client, Member, q="5550001") == {member}
 
 
