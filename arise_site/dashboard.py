@@ -34,7 +34,7 @@ from botgateway.admin import (
 )
 from core.admin import display, reasons
 from core.admin.outbox import HeldFilter
-from core.models import Bot, Chat, ModelCallCount, OutboxEntry, SentMessage, Turn
+from core.models import Bot, Chat, DeliveryMode, ModelCallCount, OutboxEntry, SentMessage, Turn
 from stickers import funnel
 from stickers.admin.funnel_page import Cell
 from stickers.models import Sticker
@@ -266,22 +266,31 @@ def _waiting(within: Within) -> list[Waiting]:
         Waiting(_("Outbox: sending"), found.sending, of_sending),
         *held,
         Waiting(_("waiting for review"), found.review, reverse("admin:core_outboxentry_review")),
-        *_paused(found),
+        *_not_as_usual(found),
         Waiting(_("messages of unknown outcome"), found.unknown_messages, of_messages),
         Waiting(_("recalls and edits of unknown outcome"), found.unknown_changes, of_changes),
         Waiting(_("stickers to be reviewed"), found.stickers_in_review, of_stickers),
     ]
 
 
-def _paused(found: figures.Backlog) -> list[Waiting]:
-    """Paused bots and chats, where there are any."""
+def _not_as_usual(found: figures.Backlog) -> list[Waiting]:
+    """Paused bots and chats, and chats whose messages do not just go out, where there are any."""
+    modes = {
+        DeliveryMode.REVIEW: _("chats in review"),
+        DeliveryMode.SHADOW: _("chats in shadow"),
+    }
     lines = (
         Waiting(_("paused bots"), found.paused_bots, display.list_url(Bot, paused_at__isempty=0)),
         Waiting(
             _("paused chats"), found.paused_chats, display.list_url(Chat, paused_at__isempty=0)
         ),
+        *(Waiting(text, found.modes.get(mode, 0), _of_mode(mode)) for mode, text in modes.items()),
     )
     return [line for line in lines if line.count]
+
+
+def _of_mode(mode: DeliveryMode) -> str:
+    return display.list_url(Chat, delivery_mode__exact=mode.value)
 
 
 def _websocket_url(request: HttpRequest) -> str:

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
 from django.core.cache import cache
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
-from django.db.models.functions import TruncHour
+from django.db.models import Count, DurationField, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Greatest, TruncHour
 from django.utils import timezone
 
 from botgateway.admin import RefusedConnectionAdmin
@@ -23,6 +23,7 @@ from core.admin import review
 from core.models import (
     Bot,
     Chat,
+    DeliveryMode,
     InboundItem,
     ModelCallCount,
     OutboxEntry,
@@ -48,6 +49,12 @@ LOST = (Turn.State.FAILED, Turn.State.ABANDONED)
 STAGES = tuple(funnel.STAGES)
 SAID = Q(action="send", state__in=("sent", "recalled"))
 """Messages that were there to be read, also where they were taken back later."""
+_HELD_FOR = Greatest(
+    Greatest("approved_at", "released_at") - F("due_at"),
+    timedelta(0),
+    output_field=DurationField(),
+)
+"""For how long an entry that would have gone at `due_at` was held (NULLs are left out)."""
 
 
 class Within:
@@ -92,7 +99,7 @@ def everything() -> Within:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What waits or runs now. Of what is `pending`, `ready` is what nothing holds; `held`: entries by
+    """What waits or runs now, and how many chats are in a mode other than live. Of what is `pending`, `ready` is what nothing holds; `held`: entries by
     why they wait although they are due, without those that wait for review."""
 
     due: int
@@ -107,6 +114,7 @@ class Backlog:
     unknown: int
     paused_bots: int
     paused_chats: int
+    modes: Mapping[str, int]
     stickers_in_review: int
 
 
@@ -128,9 +136,15 @@ def backlog(within: Within) -> Backlog:
         review=review.waiting(within.entries).count(),
         paused_bots=within.bots.filter(paused_at__isnull=False).count(),
         paused_chats=within.chats.filter(paused_at__isnull=False).count(),
+        modes=_modes(within),
         stickers_in_review=within.stickers.filter(state=Sticker.State.REVIEW).count(),
         **counted,
     )
+
+
+def _modes(within: Within) -> dict[str, int]:
+    others = within.chats.exclude(delivery_mode=DeliveryMode.LIVE).order_by()
+    return dict(others.values_list("delivery_mode").annotate(count=Count("pk")))
 
 
 def _held(within: Within) -> dict[str, int]:
@@ -160,8 +174,9 @@ def _by_state(rows: QuerySet[Any]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Seconds from the first item that addressed the bot until its first message was there: the median
-    and the 95th percentile; None where nothing was answered."""
+    """Seconds from the first item that addressed the bot until its first message was there, without
+    the time for which that was held (for review, or where the bot might not speak): the median and the
+    95th percentile; None where nothing was answered."""
 
     p50: float | None = None
     p95: float | None = None
@@ -281,11 +296,12 @@ def _answered(within: Within, since: datetime) -> tuple[list[tuple[datetime, flo
             "started_at",
             Subquery(addressed.values("received_at")[:1]),
             Subquery(said.values("settled_at")[:1]),
+            Subquery(said.annotate(waited=_HELD_FOR).values("waited")[:1]),
         )
     )
     found = [
-        (began, max(0.0, (first - asked).total_seconds()))
-        for began, asked, first in rows
+        (began, max(0.0, (first - asked - held).total_seconds()))
+        for began, asked, first, held in rows
         if asked and first
     ]
     return found, nth

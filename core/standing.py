@@ -130,6 +130,7 @@ WITH moved AS (
 )
 UPDATE core_outboxentry entry
    SET held = moved.held,
+       released_at = CASE WHEN moved.held <> '' THEN entry.released_at ELSE clock_timestamp() END,
        expires_at = CASE WHEN moved.held <> '' OR entry.action = 'recall' THEN entry.expires_at
                          ELSE clock_timestamp() + make_interval(secs => moved.patience_seconds) END
   FROM moved WHERE entry.id = moved.id

@@ -86,4 +86,27 @@ def _sending(
     settled = [entry.settled_at for entry in entries if entry.settled_at]
     if settled and steps:
         began = steps[-1].committed_at
-        yield _Stretch("sending", _("typing and sending"), began, max(*settled, began))
+        ended = max(*settled, began)
+        for name, until in _held(entries, began, ended):
+            yield _Stretch("waiting", name, began, until)
+            began = until
+        yield _Stretch("sending", _("typing and sending"), began, ended)
+
+
+def _held(
+    entries: Sequence[OutboxEntry], began: datetime, ended: datetime
+) -> Iterator[tuple[str, datetime]]:
+    """Why entries that were due did not leave, and until when that takes the bar from `began` on:
+    those that were held at the same time are counted once."""
+    counted, until = began, began
+    for entry in entries:
+        reviewed = None if entry.by_hand else entry.approved_at
+        for name, freed in (
+            (_("waiting for review"), reviewed),
+            (_("held while it might not speak"), entry.released_at),
+        ):
+            since = max(entry.due_at, counted)
+            if freed is not None and since < min(freed, ended):
+                until += min(freed, ended) - since
+                counted = min(freed, ended)
+                yield name, until

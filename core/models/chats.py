@@ -241,6 +241,11 @@ class Chat(models.Model):
             models.Index(
                 fields=("bot",), name="chat_silenced", condition=~models.Q(silence_reason="")
             ),
+            models.Index(
+                fields=("delivery_mode",),
+                name="chat_not_live",
+                condition=~models.Q(delivery_mode="live"),
+            ),
         ]
 
     def __str__(self) -> str:

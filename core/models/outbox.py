@@ -198,6 +198,12 @@ class OutboxEntry(models.Model):
         blank=True,
         help_text=_("When an operator let it go as it stands; what is written anew waits again."),
     )
+    released_at = models.DateTimeField(
+        _("let go"),
+        null=True,
+        blank=True,
+        help_text=_("When it was let go last, after something had held it."),
+    )
     by_hand = models.BooleanField(
         _("by hand"), default=False, help_text=_("An operator asked for it, not the model.")
     )

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from arise_site import dashboard, figures
 from botgateway.models import Connection
-from core.models import Bot, Chat, ModelCallCount, PersonLimit, Turn
+from core.models import Bot, Chat, ModelCallCount, OutboxEntry, PersonLimit, Turn
 from stickers.models import FunnelCount
 from tests import factories
 from tests.stickers.showing import shown
@@ -172,6 +172,16 @@ def test_every_figure_leads_to_its_list(admin_client: Client) -> None:
         assert (answer.context["count"] if shown is None else shown) == line.count
 
 
+@pytest.mark.parametrize("mode", ["review", "shadow"])
+def test_chats_that_do_not_just_speak_are_counted(admin_client: Client, mode: str) -> None:
+    factories.make_chat()
+    assert not [line for line in waiting() if line.text == f"chats in {mode}"]
+    chat = factories.make_chat(delivery_mode=mode)
+    (line,) = [line for line in waiting() if line.text == f"chats in {mode}"]
+    assert line.count == 1
+    assert list(admin_client.get(line.url).context["cl"].queryset) == [chat]
+
+
 def test_a_silent_implementation_is_named_with_what_to_do(admin_client: Client) -> None:
     factories.make_connection(implementation="NapCat.Onebot", reports_own=False)
     told = page(admin_client)
@@ -277,6 +287,23 @@ def test_latency_runs_from_what_addressed_the_bot_to_its_first_message() -> None
     assert found.latency == figures.Latency(4, 9)
     assert found.nth == 1
     assert {hour.latency.p50 for hour in found.hours} >= {None, 60}
+
+
+def test_latency_leaves_out_what_was_held() -> None:
+    turn = answered(factories.make_chat(), seconds=600)
+    first = OutboxEntry.objects.filter(turn=turn).earliest("settled_at")
+    assert first.settled_at is not None
+    due = first.settled_at - timedelta(seconds=590)
+    for freed, seconds in (
+        ({"approved_at": due + timedelta(seconds=585)}, 15),
+        ({"approved_at": due + timedelta(seconds=400), "released_at": first.settled_at}, 10),
+        ({"approved_at": due - timedelta(seconds=1)}, 600),
+    ):
+        none = {"approved_at": None, "released_at": None}
+        OutboxEntry.objects.filter(turn=turn).update(**none)
+        OutboxEntry.objects.filter(pk=first.pk).update(due_at=due, **freed)
+        cache.clear()
+        assert figures.traffic(figures.everything()).latency.p50 == pytest.approx(seconds)
 
 
 def test_of_very_many_turns_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from core import budgets, journal, judging, leases, pausing, sending, standing
+from core.database import database_now
 from core.models import Bot, Chat, Decision, ModelCallCount, OutboxEntry
 from tests.factories import make_bot, make_chat, make_entry, make_item, make_sent, make_turn
 
@@ -49,7 +50,12 @@ def test_what_waits_is_held_at_once_and_goes_when_it_may_with_its_patience_anew(
     OutboxEntry.objects.update(expires_at=timezone.now() - timedelta(days=1))
     sending.sweep()
     assert again(entry).state == "pending"
+    assert again(entry).released_at is None
+    resumed = database_now()
     assert pausing.resume(owner(chat))
+    released = again(entry).released_at
+    assert released is not None
+    assert resumed <= released <= database_now()
     left = (again(entry).expires_at - timezone.now()).total_seconds()
     assert left == pytest.approx(chat.patience_seconds, abs=30)
     assert leaves(chat) == [again(entry).pk]

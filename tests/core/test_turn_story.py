@@ -201,6 +201,30 @@ def test_it_tells_where_the_time_went() -> None:
     assert sum(span.width for span in spans) <= turn_time.WIDTH
 
 
+def test_what_was_held_is_a_stretch_of_its_own() -> None:
+    began = timezone.now()
+
+    def at(seconds: float) -> datetime:
+        return began + timedelta(seconds=seconds)
+
+    turn = factories.make_turn(started_at=began)
+    step = factories.make_step(turn, started_at=began, model_seconds=2)
+    TurnStep.objects.filter(pk=step.pk).update(committed_at=at(2))
+    for entry in (
+        {"approved_at": at(60), "released_at": at(90)},
+        {"approved_at": at(70)},
+        {"approved_at": at(2), "by_hand": True},
+    ):
+        fields = {"due_at": at(4), "settled_at": at(91), **entry}
+        factories.make_sent(turn.chat, turn=turn, entry=fields)
+    told = [(span.name, round(span.seconds)) for span in turn_story.tell(turn).spans]
+    assert told[-3:] == [
+        ("waiting for review", 56),
+        ("held while it might not speak", 30),
+        ("typing and sending", 3),
+    ]
+
+
 def test_a_turn_without_steps_has_no_bar() -> None:
     turn = factories.make_turn(state="failed")
     assert turn_story.tell(turn).spans == []
