@@ -4,12 +4,14 @@ it says nothing."""
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from core.admin import display, reasons
 from core.models import Bot, Chat, Decision, InboundItem, OutboxEntry, Turn
 
 MOST = 50
+_SHOWN = 40
 _UNSETTLED = (
     OutboxEntry.State.PENDING,
     OutboxEntry.State.SENDING,
@@ -24,8 +26,9 @@ def tell(bot: Bot) -> Mapping[str, Any]:
     """The last MOST things of a bot's chats, for its page: the same few queries, whatever is there.
 
     `chats`: `group:20001` or `private:10002` to `{url, learns}`. `turns`: the platform's id of a
-    message of the bot to `{url, text}`. `notes`, oldest first: `{key, chat, after, text, state, url}`, where
-    `after` is the platform's id of the message that it is about, empty where that has none.
+    message of the bot to `{url, text}`. `notes`, oldest first: `{key, chat, after, at, text, state, url}`,
+    where `after` is the platform's id of the message that it is about, empty where that has none, and
+    `at` the time of that, in seconds since 1970; 0 for what is about the newest.
     """
     chats = list(Chat.objects.filter(bot=bot))
     names = {chat.pk: f"{chat.kind}:{chat.external_id}" for chat in chats}
@@ -34,7 +37,14 @@ def tell(bot: Bot) -> Mapping[str, Any]:
         .select_related("bot")
         .order_by("-pk")[:MOST]
     )
-    notes = [*_judged(names), *_unsettled(reversed(entries), names), *_gathering(chats, names)]
+    judged = _decisions(names)
+    heard = InboundItem.objects.in_bulk([decision.last_item_id for decision in judged])
+    asked = {decision.turn_id: heard.get(decision.last_item_id) for decision in judged}
+    notes = [
+        *_judged(judged, heard, names),
+        *_unsettled(reversed(entries), asked, names),
+        *_gathering(chats, names),
+    ]
     return {
         "chats": {
             names[chat.pk]: {"url": display.page_of(chat), "learns": chat.sticker_learning}
@@ -52,27 +62,41 @@ def tell(bot: Bot) -> Mapping[str, Any]:
     }
 
 
-def _judged(names: Mapping[int, str]) -> Iterator[Note]:
-    """What the gate decided, and what came of a turn where it decided for one."""
+def _decisions(names: Mapping[int, str]) -> list[Decision]:
+    """The last MOST, oldest first."""
     found = (
         Decision.objects.filter(chat__in=names)
         .select_related("turn")
         .defer("turn__messages", "turn__tools")
         .order_by("-pk")[:MOST]
     )
-    decisions = list(reversed(found))
-    keys = {decision.last_item_id for decision in decisions}
-    ids = dict(InboundItem.objects.filter(pk__in=keys).values_list("pk", "platform_message_id"))
+    return list(reversed(found))
+
+
+def _judged(
+    decisions: Iterable[Decision], heard: Mapping[int, InboundItem], names: Mapping[int, str]
+) -> Iterator[Note]:
+    """What the gate decided, and what came of a turn where it decided for one."""
     for decision in decisions:
+        item = heard.get(decision.last_item_id)
         text, state = _outcome(decision)
+        if item is not None:
+            text = _("%(about)s: %(told)s") % {"about": _named(item), "told": text}
         url = (
             display.change_url(Turn, decision.turn_id)
             if decision.turn_id
             else display.page_of(decision)
         )
-        after = ids.get(decision.last_item_id, "")
         key = f"decision-{decision.pk}"
-        yield _note(key, names[decision.chat_id], text, state, url=url, after=after)
+        yield _note(key, names[decision.chat_id], text, state, url=url, about=item)
+
+
+def _named(item: InboundItem) -> str:
+    """What somebody did, in brief."""
+    words = Truncator(" ".join(item.text.split())).chars(_SHOWN)
+    if not words:
+        return item.get_kind_display()
+    return _("“%(words)s”") % {"words": words}
 
 
 def _outcome(decision: Decision) -> tuple[str, str]:
@@ -96,7 +120,11 @@ def _outcome(decision: Decision) -> tuple[str, str]:
             return _("Its turn came to nothing: %(reason)s") % {"reason": said[:300]}, "bad"
 
 
-def _unsettled(entries: Iterable[OutboxEntry], names: Mapping[int, str]) -> Iterator[Note]:
+def _unsettled(
+    entries: Iterable[OutboxEntry],
+    asked: Mapping[int | None, InboundItem | None],
+    names: Mapping[int, str],
+) -> Iterator[Note]:
     """What the bot wrote and the platform has not surely shown."""
     for entry in entries:
         if entry.state not in _UNSETTLED:
@@ -106,8 +134,9 @@ def _unsettled(entries: Iterable[OutboxEntry], names: Mapping[int, str]) -> Iter
         text = _("“%(words)s” is %(state)s") % told
         if why:
             text = _("“%(words)s” is %(state)s: %(reason)s") % told
-        key = f"entry-{entry.pk}"
-        yield _note(key, names[entry.chat_id], text, entry.state, url=display.page_of(entry))
+        key, url = f"entry-{entry.pk}", display.page_of(entry)
+        about = asked.get(entry.turn_id) if entry.turn_id else None
+        yield _note(key, names[entry.chat_id], text, entry.state, url=url, about=about)
 
 
 def _gathering(chats: Iterable[Chat], names: Mapping[int, str]) -> Iterator[Note]:
@@ -117,5 +146,11 @@ def _gathering(chats: Iterable[Chat], names: Mapping[int, str]) -> Iterator[Note
             yield _note(f"due-{chat.pk}", names[chat.pk], text, "busy", url=display.page_of(chat))
 
 
-def _note(key: str, chat: str, text: str, state: str, *, url: str, after: str = "") -> Note:
-    return {"key": key, "chat": chat, "text": text, "state": state, "url": url, "after": after}
+def _note(
+    key: str, chat: str, text: str, state: str, *, url: str, about: InboundItem | None = None
+) -> Note:
+    note = {"key": key, "chat": chat, "text": text, "state": state, "url": url}
+    if about is None:
+        return {**note, "after": "", "at": 0}
+    at = int(about.sent_at.timestamp())
+    return {**note, "after": about.platform_message_id, "at": at}

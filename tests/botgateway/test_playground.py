@@ -226,11 +226,21 @@ def test_the_state_tells_the_turn_behind_a_message_and_why_there_is_none(
     silent, answered, unsent = told["notes"]
     assert silent["after"] == ignored.platform_message_id
     assert "Nobody addressed the bot" in silent["text"]
-    assert answered["after"] == heard.platform_message_id
+    assert answered["after"] == unsent["after"] == heard.platform_message_id
+    assert answered["text"].startswith("“bot?”: ")
     assert "“gone” is unknown: The platform gave no answer in time." in unsent["text"]
     assert unsent["key"] == f"entry-{lost.entry_id}"
     assert list(told["chats"]) == ["group:7"]
     assert "of another bot" not in json.dumps(told)
+
+
+def test_what_leaves_no_message_is_named_and_told_by_its_time(bot: Bot) -> None:
+    chat = factories.make_chat(bot)
+    poke = factories.make_item(chat, "", kind="poke", platform_message_id="")
+    factories.make_decision([poke], turn=factories.make_turn(chat))
+    (note,) = story.tell(bot)["notes"]
+    assert note["text"] == "poke: It had its turn."
+    assert (note["after"], note["at"]) == ("", int(poke.sent_at.timestamp()))
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,36 @@ def test_a_conversation_with_a_sticker_a_poke_and_a_recall(
     assert player.complaints() == []
 
 
+def test_what_became_of_a_question_stands_under_it_and_names_it(
+    player: Browser, script: Script
+) -> None:
+    player.find(".playground-composer summary").click()
+    Select(player.find("[name=fault]")).select_by_value("error")
+    answers(script, "never seen")
+    say(player, "one")
+    assert player.sees("“never seen” is failed")
+    answers(script, "ouch")
+    player.button("Poke the bot").click()
+    assert player.sees("ouch")
+    answers(script, "second answer")
+    say(player, "two")
+    assert player.sees("second answer")
+    log = player.find("[data-log]")
+    assert becomes(lambda: log.text.count("It had its turn.") == 3)
+
+    def before(text: str, other: str) -> bool:
+        return log.text.index(text) < log.text.index(other)
+
+    assert before("one”: It had its turn.", "pokes Bear")
+    assert before("“never seen” is failed", "pokes Bear")
+    assert before("pokes Bear", "poke: It had its turn.")
+    assert before("poke: It had its turn.", "ouch")
+    assert before("ouch", "two”: It had its turn.")
+    assert before("two”: It had its turn.", "second answer")
+    notes = player.chrome.find_elements(By.CSS_SELECTOR, "[data-key^=entry-]")
+    assert len(notes) == 1
+
+
 def test_its_own_tools_reach_the_page(player: Browser, script: Script, bot: Bot) -> None:
     answers(script, "hello Ann")
     say(player, "hello bear")

@@ -22,6 +22,7 @@ const MOST_TRIES = 8;
 const MOST_BYTES = 4 * 2 ** 20; // an event holds a picture once, and a frame may have 16 MiB
 const REPLACED = 4000;
 const WITHDRAWN = 4003;
+const UNDER_WAY = new Set(["pending", "sending"]);
 let socket = null;
 let beat = 0;
 let wasOpen = false;
@@ -330,19 +331,38 @@ function show() {
   ] : []));
 }
 
-/* The lines of the chosen chat, and behind each the notes that are about it; the others at the end. */
+/* The lines of the chosen chat, and behind each the notes that are about it; at the end those that are
+   about the newest. */
 function laidOut() {
   const lines = world.lines.filter((line) => line.chat === place());
-  const notes = story.notes.filter((note) => note.chat === place());
-  const ids = new Set(lines.filter((line) => line.kind === "message").map((line) => String(line.id)));
+  const notes = lacking(story.notes.filter((note) => note.chat === place()), lines);
+  const behind = new Map(notes.map((note) => [note, lineOf(note, lines)]));
   const found = [];
   for (const line of lines) {
     found.push(line.kind === "told" ? told(line) : message(line));
-    found.push(...notes.filter((note) => note.after === String(line.id)).map(noted));
+    found.push(...notes.filter((note) => behind.get(note) === line).map(noted));
   }
-  const loose = notes.filter((note) => !note.after && (lines.length || note.state === "unknown"));
+  const loose = notes.filter((note) => !behind.get(note)
+    && (note.state === "unknown" || (!note.at && lines.length)));
   const laid = [...found, ...loose.slice(-6).map(noted)];
   return laid.length ? laid : [hint(isGroup() ? words.hint_group : words.hint_private)];
+}
+
+/* The line that a note stands behind: the message that it is about; of what leaves none, as a poke, the
+   line that told of it in the same second, or else what was there by then. */
+function lineOf(note, lines) {
+  if (note.after) return lines.find((line) => String(line.id) === note.after);
+  if (!note.at) return undefined;
+  const isTold = (line) => line.kind === "told" && line.time <= note.at && line.time > note.at - 2;
+  return lines.findLast(isTold) ?? lines.findLast((line) => line.time <= note.at);
+}
+
+/* The notes without those of messages that are here already, of which the site learns a moment later. */
+function lacking(notes, lines) {
+  const own = lines.filter((line) => line.kind === "message" && line.sender === world.bot.id);
+  const last = own.findLastIndex((line) => story.turns[String(line.id)]);
+  let here = own.length - 1 - last;
+  return notes.filter((note) => !(note.key.startsWith("entry-") && UNDER_WAY.has(note.state) && here-- > 0));
 }
 
 /* What to do, where nothing was said yet. */

@@ -86,7 +86,7 @@ export class World {
   }
 
   tell(chat, text) {
-    this.lines.push({ kind: "told", id: this.nextId++, chat, text });
+    this.lines.push({ kind: "told", id: this.nextId++, chat, text, time: seconds() });
   }
 
   message(id) {
