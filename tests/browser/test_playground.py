@@ -172,7 +172,7 @@ def test_what_became_of_a_question_stands_under_it_and_names_it(
     player: Browser, script: Script
 ) -> None:
     player.find(".playground-composer summary").click()
-    Select(player.find("[name=fault]")).select_by_value("error")
+    choose(player, "fault", "error")
     answers(script, "never seen")
     say(player, "one")
     assert player.sees("“never seen” is failed")
@@ -196,6 +196,26 @@ def test_what_became_of_a_question_stands_under_it_and_names_it(
     assert before("two”: It had its turn.", "second answer")
     notes = player.chrome.find_elements(By.CSS_SELECTOR, "[data-key^=entry-]")
     assert len(notes) == 1
+
+
+def test_what_is_shown_already_is_not_said_to_be_on_its_way(
+    player: Browser, script: Script, bot: Bot
+) -> None:
+    player.find(".playground-composer summary").click()
+    choose(player, "fault", "late")
+    answers(script, "here I am")
+    say(player, "where are you?")
+    line(player, "here I am")
+    assert bot.outbox.get().state == "sending"
+
+    def looks() -> int:
+        entries = "performance.getEntriesByType('resource')"
+        told = f"return {entries}.filter((one) => one.name.includes('/state/')).length"
+        return int(player.chrome.execute_script(told))
+
+    before = looks()
+    assert becomes(lambda: looks() > before + 1)
+    assert "is sending" not in player.find("[data-log]").text
 
 
 def test_its_own_tools_reach_the_page(player: Browser, script: Script, bot: Bot) -> None:
