@@ -2,12 +2,12 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db.models import Model, QuerySet
+from django.db.models import Model, QuerySet, TextChoices
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
@@ -59,6 +59,14 @@ class ListingCommand(BaseCommand, Generic[Row], ABC):
         for line in map(json_line, records) if options["json"] else self._table(records):
             self.stdout.write(line)
 
+    words: ClassVar[Mapping[str, Callable[[str], str]]] = {}
+    """Keys of records whose value is a code, with what tells it in words; JSON lines keep the code."""
+
+    def shown(self, record: Record, key: str) -> str:
+        """A record's value for a person."""
+        value = record[key]
+        return self.words[key](value) if value and key in self.words else shown(value)
+
     @abstractmethod
     def queryset(self) -> QuerySet[Row]:
         """Every row there is."""
@@ -93,6 +101,11 @@ class ListingCommand(BaseCommand, Generic[Row], ABC):
                 [list(self.cells(record)) for record in block],
             )
             block = list(islice(records, _BLOCK))
+
+
+def labels(choices: type[TextChoices]) -> Callable[[str], str]:
+    """Tells the codes of a column by its labels."""
+    return lambda code: str(choices(code).label)
 
 
 def shown(value: object) -> str:

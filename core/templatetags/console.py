@@ -67,3 +67,11 @@ def speaker(code: str) -> SafeString | str:
     from core.admin import display, reasons  # noqa: PLC0415
 
     return display.coded(reasons.speaker(code), code)
+
+
+@register.filter
+def said_in_history(entry: Any) -> str:
+    """What one entry of the console's history says, its fields in the language of whoever reads it."""
+    from core.admin import history  # noqa: PLC0415
+
+    return history.said(entry)

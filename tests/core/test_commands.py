@@ -5,13 +5,21 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.utils import translation
 from pytest_django import Settings
 
-from core import tokens
+from core import outbox, tokens
 from core.management.tables import printable, shortened, table, width
 from core.models import Bot, Chat
 from tests.core.test_records import KEYS, fill
-from tests.factories import make_bot, make_chat, make_item, make_sent
+from tests.factories import (
+    make_bot,
+    make_chat,
+    make_decision,
+    make_item,
+    make_sent,
+    make_turn,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -185,6 +193,27 @@ def test_lists_are_narrowed_to_a_bot_and_a_chat(name: str) -> None:
 def test_an_unknown_bot_or_chat_is_told(name: str, arguments: tuple[str, ...]) -> None:
     make_chat(make_bot("10000"), external_id="20001")
     assert complaint(name, *arguments)
+
+
+def test_tables_tell_codes_in_words_and_json_lines_keep_them() -> None:
+    chat = make_chat()
+    turn = make_turn(chat, state="failed", trigger="mention", error="timeout")
+    make_decision([make_item(chat)], "skip", reason="not_addressed")
+    make_sent(chat, state="discarded", entry={"reason": outbox.BY_OPERATOR})
+    assert turn.pk
+    with translation.override("zh-hans"):
+        tables = {name: run(name) for name in ("turns", "items", "sentlog")}
+    for name, words in {
+        "turns": ("失败", "提及", "没有及时回答"),
+        "items": ("跳过：没有人在跟机器人说话", "消息"),
+        "sentlog": ("已丢弃", "文本"),
+    }.items():
+        for word in words:
+            assert word in tables[name]
+    for code in ("failed", "timeout", "not_addressed", "discarded", outbox.BY_OPERATOR):
+        assert code not in "".join(tables.values())
+    assert lines("turns")[0]["error"] == "timeout"
+    assert lines("items")[0]["decision_reason"] == "not_addressed"
 
 
 HOSTILE = "\x1b[31mAnn\x1b]0;owned\x07\u202ebob\x9b2J\nline"

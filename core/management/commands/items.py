@@ -1,13 +1,16 @@
 """`manage.py items`: what came in and was stored."""
 
 from collections.abc import Iterable, Iterator
+from typing import ClassVar
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core import records
-from core.management.listing import ListingCommand, shown, when
-from core.models import InboundItem
+from core.admin import reasons
+from core.management.listing import ListingCommand, labels, shown, when
+from core.models import Decision, InboundItem
 
 
 class Command(ListingCommand[InboundItem]):
@@ -23,6 +26,8 @@ class Command(ListingCommand[InboundItem]):
         _("TURN"),
     )
 
+    words: ClassVar = {"kind": labels(InboundItem.Kind)}
+
     def queryset(self) -> QuerySet[InboundItem]:
         return InboundItem.objects.all()
 
@@ -31,7 +36,17 @@ class Command(ListingCommand[InboundItem]):
 
     def cells(self, record: records.Record) -> Iterable[str]:
         keys = ("chat", "kind", "sender_id", "sender_name")
-        decision = ": ".join(filter(None, (record["decision"], record["decision_reason"])))
         said = record["text"] or shown(record["emoji"] or record["stickers"])
-        told = (shown(record[key]) for key in keys)
-        return when(record["received_at"]), *told, said, decision, shown(record["turn"])
+        told = (self.shown(record, key) for key in keys)
+        return when(record["received_at"]), *told, said, _decided(record), shown(record["turn"])
+
+
+def _decided(record: records.Record) -> str:
+    verdict, reason = record["decision"], record["decision_reason"]
+    if not verdict:
+        return ""
+    told = Decision.Verdict(verdict).label
+    if not reason:
+        return str(told)
+    why = reasons.told(reason).said
+    return gettext("%(verdict)s: %(reason)s") % {"verdict": told, "reason": why}

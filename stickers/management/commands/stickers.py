@@ -1,13 +1,13 @@
 """`manage.py stickers`: what was learned and what is in the catalogue."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.management.base import CommandParser
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from core.management.listing import ListingCommand, shown, when
+from core.management.listing import ListingCommand, labels, when
 from core.records import Record
 from stickers import records
 from stickers.models import Sticker
@@ -28,6 +28,7 @@ class Command(ListingCommand[Sticker]):
         _("MEANING"),
         _("STABLE ID"),
     )
+    words: ClassVar = {"state": labels(Sticker.State)}
     state: str | None = None
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -49,4 +50,4 @@ class Command(ListingCommand[Sticker]):
 
     def cells(self, record: Record) -> Iterable[str]:
         keys = ("chat", "ref", "state", "times_sent", "meaning", "file_id")
-        return when(record["learned_at"]), *(shown(record[key]) for key in keys)
+        return when(record["learned_at"]), *(self.shown(record, key) for key in keys)
