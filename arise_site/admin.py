@@ -196,7 +196,8 @@ def _may_touch(request: HttpRequest, person: User | None) -> bool:
 
 
 def _names(rows: Iterable[object]) -> SafeString:
-    return format_html_join(", ", "<bdi>{}</bdi>", ((row,) for row in rows))
+    shown = ((row,) for row in rows)
+    return format_html_join(display.listed(("", "")), "<bdi>{}</bdi>", shown)
 
 
 def _with_told_rights(field: Any) -> Any:

@@ -9,6 +9,8 @@ from datetime import datetime
 
 from django.utils import formats, timezone
 
+from core.admin import display
+
 HEIGHT = 100
 HOUR = 20
 """The drawing's own units: its height, and the width of an hour."""
@@ -92,11 +94,13 @@ class Chart:
         """One for each hour, the oldest first."""
         for number, start in enumerate(self.hours):
             cells = [self._told(one.values[number]) for one in self.series]
-            named = ", ".join(
+            named = display.listed(
                 f"{one.name} {cell}" for one, cell in zip(self.series, cells, strict=True)
             )
             hour = timezone.localtime(start).strftime("%H:%M")
-            yield Column(start, number * HOUR, list(self._bars(number)), f"{hour}: {named}", cells)
+            yield Column(
+                start, number * HOUR, list(self._bars(number)), display.titled(hour, named), cells
+            )
 
     def _bars(self, number: int) -> Iterator[Bar]:
         side_by_side = 1 if self.overlaid else len(self.series)

@@ -123,7 +123,7 @@ class ConnectedBotAdmin(BotAdmin, PlaygroundAdmin):
 
     @admin.display(description=gettext_lazy("implementation"))
     def implementation(self, bot: Bot) -> SafeString:
-        return display.name(", ".join(dict.fromkeys(map(implementation_of, live(bot)))))
+        return display.name(display.listed(dict.fromkeys(map(implementation_of, live(bot)))))
 
     @admin.display(description=gettext_lazy("connections"))
     def connections(self, bot: Bot) -> SafeString:

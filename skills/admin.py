@@ -147,7 +147,7 @@ class SkillAdmin(ModelAdmin[Skill]):
             parts.append(ngettext("%(count)d bot", "%(count)d bots", bots) % {"count": bots})
         if chats:
             parts.append(ngettext("%(count)d chat", "%(count)d chats", chats) % {"count": chats})
-        return ", ".join(parts) or display.label(_("no chat"), "warn")
+        return display.listed(parts) or display.label(_("no chat"), "warn")
 
     @admin.display(description=gettext_lazy("characters"), ordering="length")
     def size(self, skill: Skill) -> SafeString | str:

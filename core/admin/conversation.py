@@ -346,7 +346,7 @@ def _piece(part: Mapping[str, Any], chat_id: int, names: Names, picture_url: str
         case _:
             named = str(_NAMED.get(kind, _("something else")))
             told = str(data.get("name") or "")
-            return Piece(f"{named}: {told}" if told else named)
+            return Piece(display.titled(named, told) if told else named)
 
 
 def _pictures(chat: Chat, items: Sequence[InboundItem]) -> Mapping[tuple[int, int], str]:

@@ -42,6 +42,11 @@ def forgotten() -> SafeString:
     return format_html('<span class="arise-muted">{}</span>', _("forgotten"))
 
 
+def titled(name: object, value: object) -> str:
+    """A value behind what it is of, as the language writes it."""
+    return _("%(name)s: %(value)s") % {"name": name, "value": value}
+
+
 def coded(words: object, code: str) -> SafeString | str:
     """What a code means, with the code itself where one points at it: logs and commands have that."""
     return format_html('<span title="{}">{}</span>', code, words) if code else ""

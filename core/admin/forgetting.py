@@ -198,7 +198,12 @@ def _reached(request: HttpRequest) -> QuerySet[Chat]:
 
 def _told(went: Counter[str] | registry.Counts) -> str:
     labels = registry.labels()
-    parts = [f"{labels[kind]}: {count}" for kind, count in registry.told(went).items() if count]
+    counts = registry.told(went).items()
+    parts = display.listed(display.titled(labels[kind], count) for kind, count in counts if count)
     rows = sum(went.values())
-    told = ngettext("Forgotten, %(rows)d row.", "Forgotten, %(rows)d rows.", rows) % {"rows": rows}
-    return f"{told} {', '.join(parts)}."
+    if not parts:
+        return _("There was nothing to forget.")
+    told = ngettext(
+        "Forgotten, %(rows)d row. %(parts)s.", "Forgotten, %(rows)d rows. %(parts)s.", rows
+    )
+    return told % {"rows": rows, "parts": parts}

@@ -556,7 +556,7 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
             "%(count)d reading lacked it", "%(count)d readings lacked it", entry.history_lacked
         )
         told.append(lacked % {"count": entry.history_lacked})
-        return ", ".join(told)
+        return display.listed(told)
 
     @admin.display(description=gettext_lazy("the chat's later messages wait for evidence"))
     def shown_evidence_until(self, entry: OutboxEntry) -> str:
@@ -601,5 +601,5 @@ def _linked(entry: OutboxEntry | None) -> SafeString | str:
     """Another entry in words: what it does, how it stands, and its page."""
     if entry is None:
         return "–"
-    told = f"{entry.get_action_display()} #{entry.pk}, {entry.get_state_display()}"
+    told = display.listed((f"{entry.get_action_display()} #{entry.pk}", entry.get_state_display()))
     return display.link(display.page_of(entry), told)

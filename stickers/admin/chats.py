@@ -43,7 +43,7 @@ class LearningChatAdmin(ChatAdmin):
             (
                 display.link(
                     display.list_url(Sticker, chat=chat.pk, state__exact=state.value),
-                    f"{state.label}: {counts[state.value]}",
+                    display.titled(state.label, counts[state.value]),
                 ),
             )
             for state in states

@@ -327,7 +327,7 @@ def _facts(sticker: Sticker) -> list[tuple[str, Any]]:
     picture = sticker.picture
     keys = [sticker.file_id, *picture.keys.values_list("key", flat=True)]
     seen = Sighting.objects.filter(chat=sticker.chat_id, key__in=keys)
-    learned = ", ".join(
+    learned = display.listed(
         filter(None, (picture.model, _("%(count)d tokens") % {"count": picture.tokens}))
     )
     shown = [

@@ -1,6 +1,7 @@
 """Every word that people see is in Chinese, too: the catalogue has all of them, and nothing else."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,28 @@ def test_messages_are_read_out_of_scripts_but_not_of_others_in_them(tmp_path: Pa
     for place in ("own.js", "vendor/other.js"):
         (tmp_path / place).write_text(f"interpolate(gettext('All %s of {place}'), [name])")
     assert [key for key, _path in catalogue.of_scripts(tmp_path)] == [("", "All %s of own.js")]
+
+
+PUT_TOGETHER = re.compile(r"(?:%}|}}|</\w+>) ?[:,.;](?= |<|{|$)")
+"""Punctuation of a page behind what is translated or told: other languages have other marks."""
+
+
+NOT_SHOWN = re.compile(r'{% blocktranslate.*?endblocktranslate %}|value="[^"]*"', re.DOTALL)
+
+
+def test_no_page_puts_marks_behind_words_itself() -> None:
+    found = [
+        f"{path.relative_to(CHECKOUT)}: {line.strip()}"
+        for path in sorted((CHECKOUT / "templates").rglob("*.html"))
+        for line in NOT_SHOWN.sub("", path.read_text()).splitlines()
+        if PUT_TOGETHER.search(line)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("words", ["{{ title }}: {{ x }}", "</a>, ", '{% translate "Tools" %}:'])
+def test_marks_behind_words_are_found(words: str) -> None:
+    assert PUT_TOGETHER.search(words)
 
 
 @pytest.mark.parametrize(
