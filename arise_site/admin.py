@@ -137,6 +137,8 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin[User]):  # type: ignore[type-arg]
         if db_field.name == "groups":
             told = {"widget": Checkboxes(), "label": gettext("Role"), "help_text": _HELP}
             field: Any = super().formfield_for_manytomany(db_field, request, **{**kwargs, **told})
+            # As they were made: each has what the one before it has.
+            field.queryset = field.queryset.order_by("pk")
             field.label_from_instance = lambda group: roles.title(group.name)
             return field
         return _with_told_rights(super().formfield_for_manytomany(db_field, request, **kwargs))

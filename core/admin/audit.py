@@ -114,7 +114,8 @@ class AuditAdmin(FactAdmin[LogEntry]):
 
     @admin.display(description=pgettext_lazy("audit", "what"))
     def what(self, entry: LogEntry) -> SafeString:
-        chat = (entry.additional_data or {}).get("chat")
+        data = entry.additional_data or {}
+        chat, bot = data.get("chat"), data.get("bot")
         flip = read(entry)
         told = display.name(flip.what)
         if not hasattr(entry, _THERE):
@@ -125,7 +126,9 @@ class AuditAdmin(FactAdmin[LogEntry]):
             chat = None if entry.content_type.model == "chat" else chat
         if flip.code:
             told = format_html("{} <code>{}</code>", told, flip.code)
-        return format_html("{} {}", told, _chat_link(chat)) if chat else told
+        if chat:
+            return format_html("{} {}", told, _link_of(Chat, chat))
+        return format_html("{} {}", told, _link_of(Bot, bot)) if flip.code and bot else told
 
     @admin.display(description=pgettext_lazy("audit", "of"), ordering="content_type")
     def kind(self, entry: LogEntry) -> str:
@@ -167,8 +170,8 @@ def _latest(page: Any, request: HttpRequest, object_id: str) -> dict[str, Any]:
     return {"flips": [read(entry) for entry in found[:_SHOWN]], "flips_url": url}
 
 
-def _chat_link(key: int) -> SafeString:
-    return display.link(display.change_url(Chat, key), _("chat"))
+def _link_of(model: type[Bot | Chat], key: int) -> SafeString:
+    return display.link(display.change_url(model, key), model._meta.verbose_name)
 
 
 def _named(entry: LogEntry) -> str:

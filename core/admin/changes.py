@@ -75,7 +75,7 @@ _UNTOLD = {("sentmessage", "edits"), ("personlimit", "person")}
 """What tells nothing besides the rest of its row."""
 _BY_WORDS = {("totpdevice", ""), ("capabilitysetting", ""), ("sticker", "")}
 """Models whose rows come and go by acts that have words of their own."""
-_LEFT_TO_BOT = "capabilitysetting"
+_SWITCH = "capabilitysetting"
 
 
 def told(entry: LogEntry) -> list[SafeString]:
@@ -129,6 +129,9 @@ def _lines(entry: LogEntry, name: str, change: Any) -> Iterator[SafeString]:
     was, is_now = (_value(entry, field, value) for value in (before, after))
     if was == is_now:
         return
+    if model == _SWITCH:  # whose row is called by what is switched
+        yield format_html("{} → {}", was, is_now)
+        return
     if not was:
         yield format_html(_("{field}: {after}"), field=title, after=_value_of(is_now))
         return
@@ -164,7 +167,7 @@ def _field(entry: LogEntry, name: str) -> Any:
 
 def _value(entry: LogEntry, field: Any, text: str) -> str:
     """As the audit has it: `True`, `None`, the code of a choice, a key, a time in UTC, or the text."""
-    if entry.content_type.model == _LEFT_TO_BOT and text == "None":
+    if entry.content_type.model == _SWITCH and text == "None":
         return _("inherit")
     if text in _NOTHING:
         return ""

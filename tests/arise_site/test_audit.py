@@ -222,6 +222,15 @@ def test_the_audit_leads_to_what_is_still_there(admin_client: Client, chat: Chat
     assert page in own.content.decode()
 
 
+def test_a_switch_reads_as_from_what_to_what_and_leads_to_its_bot(
+    admin_client: Client, chat: Chat
+) -> None:
+    chatsettings.set_capabilities(chat.bot, {("cap", "voice"): False})
+    listed = admin_client.get(AUDIT).content.decode()
+    assert "<div>inherit → off</div>" in listed
+    assert f'href="{page_of(chat.bot)}"' in listed
+
+
 def test_a_right_is_taken_and_given_in_words(admin_client: Client) -> None:
     person = User.objects.create_user("ann")
     person.groups.add(Group.objects.get_or_create(name="viewer")[0])
