@@ -146,7 +146,8 @@ def _traffic(within: Within) -> Iterator[Metric]:
     yield messages
     latency = GaugeMetricFamily(
         "arise_answer_latency_seconds",
-        "From what addressed the bot to its first message, of the turns of sixty minutes.",
+        "From what addressed the bot to its first message, of the turns of sixty minutes, without the time "
+        "for which that was held.",
         labels=["quantile"],
         unit="seconds",
     )
