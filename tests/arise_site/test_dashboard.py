@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import Group, User
 from django.core.cache import cache
 from django.db import connection
@@ -13,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from arise_site import dashboard, figures
+from arise_site import dashboard, figures, roles
 from botgateway.models import Connection
 from core.models import Bot, Chat, ModelCallCount, OutboxEntry, PersonLimit, Turn
 from stickers.models import FunnelCount
@@ -81,6 +82,7 @@ def test_a_newcomer_is_told_what_to_do(admin_client: Client) -> None:
 
 
 def viewer_of(*chats: Chat) -> User:
+    roles.grant(apps)  # tests that empty the database leave none behind
     viewer = User.objects.create(username="viewer", is_staff=True)
     viewer.groups.set(Group.objects.filter(name="viewer"))
     PersonLimit.objects.create(person=viewer).chats.set(chats)
