@@ -106,7 +106,7 @@ class ConnectedBotAdmin(BotAdmin, PlaygroundAdmin):
         "connection",
         "implementation",
         "chat_model",
-        "chats",
+        "chat_total",
     )
     readonly_fields = (*BotAdmin.readonly_fields, "connections")
     fieldsets: ClassVar[Any] = (

@@ -30,7 +30,7 @@ class BotAdmin(Audited[Bot], PausingAdmin[Bot]):
         "enabled",
         delivery,
         "chat_model",
-        "chats",
+        "chat_total",
     )
     list_display_links = ("self_id",)
     list_editable = ("enabled",)
@@ -101,7 +101,7 @@ class BotAdmin(Audited[Bot], PausingAdmin[Bot]):
         return display.name(bot.name)
 
     @admin.display(description=gettext_lazy("chats"), ordering="chat_count")
-    def chats(self, bot: Bot) -> SafeString:
+    def chat_total(self, bot: Bot) -> SafeString:
         count: int = getattr(bot, "chat_count", 0)
         return display.link(display.list_url(Chat, bot__id__exact=bot.pk), count)
 
