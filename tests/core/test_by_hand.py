@@ -619,3 +619,12 @@ def test_what_stands_behind_a_discarded_message_is_void(chat: Chat, ann: User) -
     make_entry(message, action="recall", target=entry, content="")
     by_hand.discard(entry.pk, seen=by_hand.digest(entry), by=ann)
     assert entries()[1] == "recall discarded message_gone"
+
+
+def test_what_a_message_says_no_more_is_neither_changed_nor_taken_back(chat: Chat) -> None:
+    message = make_sent(chat, "what it says now")
+    assert message.entry
+    former = make_entry(message, content="what it said", state="recalled")
+    assert by_hand.recall_refusal(message.entry) == ""
+    for refusal in (by_hand.recall_refusal, by_hand.edit_refusal):
+        assert refusal(former) == "It is not what the message says now."
