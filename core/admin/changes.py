@@ -10,7 +10,7 @@ from typing import Any
 from auditlog.models import LogEntry
 from django.contrib.auth.models import Group
 from django.core.exceptions import FieldDoesNotExist
-from django.db.models import DateTimeField, ForeignKey, Model
+from django.db.models import DateTimeField
 from django.utils.dateparse import parse_datetime
 from django.utils.functional import Promise
 from django.utils.html import format_html
@@ -166,7 +166,7 @@ def _field(entry: LogEntry, name: str) -> Any:
 
 
 def _value(entry: LogEntry, field: Any, text: str) -> str:
-    """As the audit has it: `True`, `None`, the code of a choice, a key, a time in UTC, or the text."""
+    """As the audit has it: `True`, `None`, the code of a choice, a time in UTC, or the text."""
     if entry.content_type.model == _SWITCH and text == "None":
         return _("inherit")
     if text in _NOTHING:
@@ -175,13 +175,6 @@ def _value(entry: LogEntry, field: Any, text: str) -> str:
         return reasons.in_brief(text)
     if isinstance(field, DateTimeField) and (moment := parse_datetime(text)):
         return display.clock(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-    if isinstance(field, ForeignKey):
-        return _called(field.related_model, text)
     known: dict[str, Words] = {"True": gettext_lazy("on"), "False": gettext_lazy("off")}
     choices = getattr(field, "flatchoices", None) or ()
     return str({**dict(choices), **known}.get(text, text))
-
-
-def _called(model: type[Model] | Any, key: str) -> str:
-    row = model._default_manager.filter(pk=key).first() if key.isdecimal() else None
-    return str(row) if row is not None else f"#{key}"
