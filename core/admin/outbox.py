@@ -1,6 +1,6 @@
-"""The console's pages of the Sent Log and the Outbox."""
+"""The console's pages of the Outbox."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
@@ -8,7 +8,7 @@ from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Func, IntegerField, Q, QuerySet
+from django.db.models import Func, IntegerField, QuerySet
 from django.http import (
     Http404,
     HttpRequest,
@@ -26,7 +26,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from core import by_hand, outbox, reach, standing
+from core import by_hand, reach, standing
 from core.admin import (
     banners,
     conversation,
@@ -37,182 +37,20 @@ from core.admin import (
     moderating,
     reasons,
     review,
-    versions,
 )
 from core.admin.facts import ChatFilter
 from core.admin.moderating import ModeratingAdmin
 from core.admin.settling import UNKNOWN, settle_and_tell
 from core.by_hand import NotDone
-from core.models import OutboxEntry, SentMessage
+from core.models import OutboxEntry
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import ModelAdmin as DjangoModelAdmin
 
 LONGEST_KEY = 18
-_WRITTEN = display.moment("created_at", gettext_lazy("written"))
+WRITTEN = display.moment("created_at", gettext_lazy("written"))
 _DUE = display.moment("due_at", gettext_lazy("due"))
 _SETTLED = display.moment("settled_at", gettext_lazy("settled"))
-
-
-class SendStateFilter(admin.ChoicesFieldListFilter):
-    """By the state of the current entry. What few entries are is looked up among them, once each: a
-    list in its order would be gone through until enough had been met."""
-
-    def queryset(
-        self, request: HttpRequest, queryset: QuerySet[SentMessage]
-    ) -> QuerySet[SentMessage] | None:
-        asked = self.lookup_val[-1] if self.lookup_val else ""
-        few = set(OutboxEntry.State.values) - {OutboxEntry.State.SENT}
-        if asked not in few:
-            return super().queryset(request, queryset)
-        entries = OutboxEntry.objects.filter(state=asked).order_by().values("pk")
-        return queryset.filter(entry__in=entries.distinct())
-
-
-@admin.register(SentMessage)
-class SentMessageAdmin(ModeratingAdmin[SentMessage]):
-    list_title = gettext_lazy("Sent Log")
-    belongs = reach.to_chat()
-    list_display = (
-        _WRITTEN,
-        "chat",
-        "handle",
-        "kind",
-        "said",
-        "send_state",
-        "reason",
-        "message_id",
-        "turn_link",
-    )
-    list_display_links = (_WRITTEN, "said")
-    list_filter = (("entry__state", SendStateFilter), "kind", "chat__bot", "created_at", ChatFilter)
-    search_fields = ("entry__content", "handle", "entry__platform_message_id")
-    search_help_text = gettext_lazy("Content, chat, handle or message id")
-    found_by_chat = True
-    fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "shown_content",
-                    ("send_state", "reason"),
-                    "error",
-                    ("chat", "turn"),
-                    ("handle", "message_id"),
-                    ("kind", "created_at"),
-                    ("edits", "shown_recall"),
-                    "shown_deeds",
-                )
-            },
-        ),
-    )
-    readonly_fields = (
-        "shown_content",
-        "send_state",
-        "reason",
-        "error",
-        "message_id",
-        "shown_recall",
-        "shown_deeds",
-    )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[SentMessage]:
-        rows = super().get_queryset(request)
-        # All of it here: where a query joins something, the list's own joins are left out.
-        return rows.select_related("chat", "entry").defer("entry__payload")
-
-    def entries_of(self, rows: QuerySet[SentMessage]) -> QuerySet[OutboxEntry]:
-        return OutboxEntry.objects.filter(current_of__in=rows)
-
-    def waiting_of(self, rows: QuerySet[SentMessage]) -> QuerySet[OutboxEntry]:
-        return OutboxEntry.objects.filter(message__in=rows)
-
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        message = self.get_object(request, unquote(object_id))
-        shown = versions.of(message) if message else ()
-        context = {
-            "banners": banners.of(message.chat) if message else (),
-            "offer": self._offer(request, message, shown),
-            "versions": shown,
-            "unknown": [version.entry for version in shown if version.entry.state == UNKNOWN],
-            "may_settle": self.has_settle_permission(request),
-            "back": "message",
-        }
-        return super().change_view(
-            request, object_id, form_url, {**(extra_context or {}), **context}
-        )
-
-    def _offer(
-        self,
-        request: HttpRequest,
-        message: SentMessage | None,
-        shown: Sequence[versions.Version],
-    ) -> moderating.Offer:
-        if message is None or not self.has_moderate_permission(request):
-            return moderating.Offer()
-        entries = [version.entry for version in shown]
-        for entry in entries:
-            entry.message, entry.chat = message, message.chat
-        return moderating.offer(entries, display.page_of(message))
-
-    @admin.display(description=gettext_lazy("content"))
-    def said(self, message: SentMessage) -> SafeString:
-        entry = message.entry
-        if entry is None or entry.is_forgotten:
-            return display.forgotten() if entry else SafeString()
-        return conversation.in_line(conversation.own_pieces(entry, {}))
-
-    @admin.display(description=gettext_lazy("content"))
-    def shown_content(self, message: SentMessage) -> SafeString:
-        entry = message.entry
-        if entry is None or entry.is_forgotten:
-            return display.forgotten() if entry else SafeString()
-        return display.name(entry.content)
-
-    @admin.display(description=gettext_lazy("state"), ordering="entry__state")
-    def send_state(self, message: SentMessage) -> SafeString | str:
-        entry = message.entry
-        return display.label(entry.get_state_display(), entry.state) if entry else "–"
-
-    @admin.display(description=gettext_lazy("reason"))
-    def reason(self, message: SentMessage) -> SafeString | str:
-        entry = message.entry
-        return (_coded(entry.reason) or holding.reason(entry)) if entry else ""
-
-    @admin.display(description=gettext_lazy("asked to take it back"))
-    def shown_recall(self, message: SentMessage) -> str:
-        if not message.recall_asked:
-            return _("nobody")
-        # A recall for which other words wait is a change.
-        rows = message.entries.filter(waiting=None).select_related("decided_by").order_by("-pk")
-        by_operator = Q(reason=outbox.BY_OPERATOR)
-        asked = rows.filter(Q(action=OutboxEntry.Action.RECALL) | by_operator).first()
-        if asked is None or not (asked.by_hand or asked.reason == outbox.BY_OPERATOR):
-            return _("the model")
-        return asked.decided_by.get_username() if asked.decided_by else _("somebody")
-
-    @admin.display(description=gettext_lazy("done by hand"))
-    def shown_deeds(self, message: SentMessage) -> SafeString | str:
-        return _lines(deeds.of(list(message.entries.select_related("decided_by").order_by("pk"))))
-
-    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        shown = super().get_changelist_instance(request)
-        holding.give(message.entry for message in shown.result_list)
-        return shown
-
-    @admin.display(description=gettext_lazy("error in words"))
-    def error(self, message: SentMessage) -> str:
-        return message.entry.error if message.entry else ""
-
-    @admin.display(description=gettext_lazy("message id"))
-    def message_id(self, message: SentMessage) -> str:
-        return message.entry.platform_message_id if message.entry else ""
 
 
 class HeldFilter(admin.SimpleListFilter):
@@ -242,7 +80,7 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
     list_title = gettext_lazy("Outbox")
     belongs = reach.to_chat()
     list_display = (
-        _WRITTEN,
+        WRITTEN,
         "chat",
         "action",
         "shown_state",
@@ -253,7 +91,7 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         _SETTLED,
         "turn_link",
     )
-    list_display_links = (_WRITTEN, "said")
+    list_display_links = (WRITTEN, "said")
     list_select_related = ("chat", "message")
     list_filter = ("state", HeldFilter, "action", "message__kind", "bot", "created_at", ChatFilter)
     search_fields = ("content", "subject", "platform_message_id", "reason", "error")
@@ -492,12 +330,12 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
 
     @admin.display(description=gettext_lazy("reason"), ordering="reason")
     def shown_reason(self, entry: OutboxEntry) -> SafeString | str:
-        return _coded(entry.reason)
+        return coded(entry.reason)
 
     @admin.display(description=gettext_lazy("held"), ordering="held")
     def shown_held(self, entry: OutboxEntry) -> SafeString | str:
         is_waiting = entry.state == OutboxEntry.State.PENDING
-        return holding.reason(entry) if is_waiting else _coded(entry.held)
+        return holding.reason(entry) if is_waiting else coded(entry.held)
 
     @admin.display(description=gettext_lazy("content"))
     def said(self, entry: OutboxEntry) -> SafeString | str:
@@ -519,7 +357,7 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
 
     @admin.display(description=gettext_lazy("done by hand"))
     def shown_deeds(self, entry: OutboxEntry) -> SafeString | str:
-        return _lines(deeds.of([entry]))
+        return lines(deeds.of([entry]))
 
     @admin.display(description=gettext_lazy("step"))
     def shown_step(self, entry: OutboxEntry) -> str:
@@ -589,11 +427,13 @@ class OutboxEntryAdmin(ModeratingAdmin[OutboxEntry]):
         return filesizeformat(found) if found else "–"
 
 
-def _lines(sentences: Iterable[str]) -> SafeString | str:
+def lines(sentences: Iterable[str]) -> SafeString | str:
+    """Sentences one below the other."""
     return format_html_join("", "<div><bdi>{}</bdi></div>", ((one,) for one in sentences)) or "–"
 
 
-def _coded(reason: str) -> SafeString | str:
+def coded(reason: str) -> SafeString | str:
+    """Why an entry ended as it did, in words, with its code."""
     return display.coded(reasons.told_of_entry(reason), reason)
 
 
