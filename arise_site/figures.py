@@ -99,8 +99,9 @@ def everything() -> Within:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What waits or runs now, and how many chats are in a mode other than live. Of what is `pending`, `ready` is what nothing holds; `held`: entries by
-    why they wait although they are due, without those that wait for review."""
+    """What waits or runs now. Of what is `pending`, `ready` is what nothing holds; `held`: entries by
+    why they wait although they are due, without those that wait for review; `modes`: chats by their
+    delivery mode, those that are not live."""
 
     due: int
     running: int
